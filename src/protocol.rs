@@ -1,0 +1,33 @@
+//! The wire in plain data: every noun of the specification, with no tasks and no sockets.
+//!
+//! One file per noun. The types serialise to exactly the JSON of the specification and read it
+//! back: members they do not know are ignored, a member that is missing, doubled or of the wrong
+//! type is an error that names it, and `null` for an optional member reads as the member left out.
+//! Structs are `#[non_exhaustive]`, since revisions add members; their constructors take what is
+//! required, and builder methods or the public fields the rest.
+//!
+//! A result serialises with the members of its own method alone. What a revision adds to every
+//! result is stamped on later, by the era that answers.
+
+mod base64;
+mod invalid;
+mod object;
+
+pub mod cache;
+pub mod completion;
+pub mod content;
+pub mod implementation;
+pub mod logging;
+pub mod prompts;
+pub mod resources;
+pub mod tools;
+
+pub use cache::{Cache, CacheScope};
+pub use completion::{Completion, CompletionRef, CompletionRequest};
+pub use content::{Annotations, Content, Icon, ResourceContents, Role};
+pub use implementation::Implementation;
+pub use invalid::Invalid;
+pub use logging::LogLevel;
+pub use prompts::{PromptArgument, PromptInfo, PromptMessage, PromptResult};
+pub use resources::{ReadResult, ResourceInfo, ResourceTemplateInfo};
+pub use tools::{ToolAnnotations, ToolInfo, ToolResult};
