@@ -3,7 +3,27 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
+mod era;
+#[cfg(feature = "server")]
+mod error;
+#[cfg(feature = "server")]
+mod executor;
+#[cfg(feature = "server")]
+pub mod lines;
+#[cfg(feature = "server")]
 pub mod protocol;
+#[cfg(feature = "server")]
+mod server;
 pub mod signal;
+#[cfg(feature = "stdio")]
+pub mod stdio;
 
+#[cfg(feature = "server")]
+pub use error::Error;
+#[cfg(feature = "server")]
+pub use server::{
+    Amount, Builder, Cancelled, Context, Failure, HandlerError, IntoPromptResult, IntoReadResult,
+    IntoToolHandler, IntoToolResult, IntoTotal, Limits, NoInput, Prompt, Resource,
+    ResourceTemplate, Server, Structured, Tool,
+};
 pub use signal::Signal;
