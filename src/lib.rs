@@ -2,6 +2,11 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "http")]
+pub mod http;
 pub mod signal;
+
+#[cfg(feature = "http")]
+mod executor;
 
 pub use signal::Signal;
