@@ -202,6 +202,16 @@ pub(crate) fn route<'a>(
     legacy::method(version, &request.method, offers).map(|method| Route::Legacy(version, method))
 }
 
+/// Tells whether the version header of a message names a modern revision, known or not.
+pub(crate) fn names_modern_version(headers: &dyn Mirrored) -> bool {
+    match headers.field("MCP-Protocol-Version") {
+        Field::One(value) => {
+            std::str::from_utf8(value).is_ok_and(|name| legacy::names_modern(name.trim()))
+        }
+        Field::Absent | Field::Many => false,
+    }
+}
+
 /// Tells whether a revision belongs to the modern era.
 pub(crate) fn is_modern(version: Version) -> bool {
     version >= Version::V2026_07_28

@@ -47,7 +47,7 @@ pub(crate) fn http_version(
 }
 
 /// Tells whether a text names a revision from 2026-07-28 on, known or not.
-fn names_modern(name: &str) -> bool {
+pub(super) fn names_modern(name: &str) -> bool {
     let date = name.len() == 10
         && name.bytes().enumerate().all(|(at, byte)| match at {
             4 | 7 => byte == b'-',

@@ -1,4 +1,0 @@
-//! stub
-pub(crate) fn check(_: &str) -> Result<(), String> {
-    Ok(())
-}
