@@ -96,17 +96,27 @@ impl Content {
     /// Sets the hints on audience and weight.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
-        *self.annotations_mut() = Some(annotations);
-        self
-    }
-
-    fn annotations_mut(&mut self) -> &mut Option<Annotations> {
-        match self {
+        let place = match &mut self {
             Self::Text(text) => &mut text.annotations,
             Self::Image(media) | Self::Audio(media) => &mut media.annotations,
             Self::ResourceLink(resource) => &mut resource.annotations,
             Self::Resource(embedded) => &mut embedded.annotations,
-        }
+        };
+        *place = Some(annotations);
+        self
+    }
+
+    /// Sets metadata of the author's own.
+    #[must_use]
+    pub fn meta(mut self, meta: Map<String, Value>) -> Self {
+        let place = match &mut self {
+            Self::Text(text) => &mut text.meta,
+            Self::Image(media) | Self::Audio(media) => &mut media.meta,
+            Self::ResourceLink(resource) => &mut resource.meta,
+            Self::Resource(embedded) => &mut embedded.meta,
+        };
+        *place = meta;
+        self
     }
 
     /// Returns the text of a text block.

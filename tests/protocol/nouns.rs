@@ -68,6 +68,22 @@ fn content_of_every_type() {
 }
 
 #[test]
+fn metadata_of_content() {
+    let link = Content::resource_link(ResourceInfo::new("a:b", "n"));
+    let embedded = Content::resource(ResourceContents::text("a:b", ""));
+    for block in [
+        Content::text(""),
+        Content::image([], "a/b"),
+        Content::audio([], "a/b"),
+        link,
+        embedded,
+    ] {
+        let value = serde_json::to_value(block.meta(meta())).unwrap();
+        assert_eq!(value["_meta"], json!({"com.example/k": 1}));
+    }
+}
+
+#[test]
 fn bytes_come_back() {
     let Content::Image(image) = Content::image([7, 8], "image/png") else {
         panic!()
