@@ -437,7 +437,8 @@ impl Icon {
         /// Sets what kind of picture it is.
         mime_type: impl Into<String> = Some(mime_type.into());
         /// Sets the sizes it is good for.
-        sizes: impl IntoIterator<Item = impl Into<String>> = sizes.into_iter().map(Into::into).collect();
+        sizes: impl IntoIterator<Item = impl Into<String>> =
+            sizes.into_iter().map(Into::into).collect();
         /// Sets the background it is drawn for.
         theme: Theme = Some(theme);
     }

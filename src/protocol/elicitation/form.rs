@@ -485,7 +485,8 @@ impl ChoicesField {
         /// Sets how many values may be chosen at most.
         max_items: u64 = Some(max_items);
         /// Sets the values that are chosen at first.
-        default_value: impl IntoIterator<Item = impl Into<String>> = Some(default_value.into_iter().map(Into::into).collect());
+        default_value: impl IntoIterator<Item = impl Into<String>> =
+            Some(default_value.into_iter().map(Into::into).collect());
     }
 
     fn validate(&self, values: &[Value]) -> Result<(), String> {
