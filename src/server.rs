@@ -151,11 +151,7 @@ impl Server {
 
     /// Returns the number of requests whose handlers run now.
     pub fn calls_in_flight(&self) -> usize {
-        let peers: Vec<_> = self
-            .0
-            .peers().iter()
-            .filter_map(Weak::upgrade)
-            .collect();
+        let peers: Vec<_> = self.0.peers().iter().filter_map(Weak::upgrade).collect();
         peers.iter().map(|peer| peer.inflight.len()).sum()
     }
 

@@ -73,12 +73,7 @@ impl Drop for Guard {
 
 impl Mirrored for HeaderMap {
     fn field(&self, name: &str) -> Field<'_> {
-        let mut values = self.get_all(name).iter();
-        match (values.next(), values.next()) {
-            (None, _) => Field::Absent,
-            (Some(value), None) => Field::One(value.as_bytes()),
-            (Some(_), Some(_)) => Field::Many,
-        }
+        Field::new(self.get_all(name).iter().map(HeaderValue::as_bytes))
     }
 }
 
