@@ -88,13 +88,22 @@ impl Body {
     }
 
     /// Takes the next piece.
-    #[cfg_attr(not(feature = "tide"), allow(dead_code))]
     pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Vec<u8>>>> {
         match &mut self.0 {
             Repr::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Repr::Full(bytes) => Poll::Ready(Some(Ok(std::mem::take(bytes)))),
             Repr::Stream(pieces) | Repr::Sized(_, pieces) => pieces.as_mut().poll_next(cx),
         }
+    }
+}
+
+/// The pieces of the body, each as it would leave in one write: for those who bring a response to its client by other
+/// ways than a [`Listener`](super::Listener).
+impl Stream for Body {
+    type Item = io::Result<Vec<u8>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_piece(cx)
     }
 }
 
