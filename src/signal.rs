@@ -1,6 +1,6 @@
 //! Cancellation and deadlines.
 
-#[cfg(not(loom))]
+#[cfg_attr(loom, path = "signal/alarm_model.rs")]
 mod alarm;
 #[cfg(not(loom))]
 mod blocking;
@@ -19,10 +19,9 @@ mod waiters;
 use std::fmt;
 use std::future::IntoFuture;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_lite::{Stream, future};
+use futures_lite::Stream;
 
 pub use self::controller::{AbortOnDrop, Controller};
 pub use self::deadline::Deadline;
@@ -32,6 +31,7 @@ pub use self::wait::Wait;
 
 use self::set::Set;
 use self::source::Source;
+use self::sync::Arc;
 
 #[cfg(loom)]
 pub(crate) use self::clock::MODEL;
@@ -141,7 +141,7 @@ impl Signal {
     pub fn any(&self, other: impl Into<Signal>) -> Signal {
         let other = other.into();
         Self {
-            set: self.set.union(&other.set),
+            set: self.set.union(other.set),
             deadline: self.deadline.earlier(other.deadline),
         }
     }
@@ -320,7 +320,7 @@ impl Signal {
     /// Dropping the future has no effect.
     pub async fn checkpoint(&self) -> Result<(), Aborted> {
         self.check()?;
-        future::yield_now().await;
+        futures_lite::future::yield_now().await;
         self.check()
     }
 

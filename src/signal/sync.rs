@@ -5,13 +5,13 @@
 
 #[cfg(not(loom))]
 pub(super) use std::sync::{
-    Mutex, OnceLock,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicU8, AtomicUsize, Ordering},
 };
 
 #[cfg(loom)]
 pub(super) use loom::sync::{
-    Mutex,
+    Arc, Mutex,
     atomic::{AtomicU8, AtomicUsize, Ordering},
 };
 
