@@ -34,6 +34,7 @@ use self::source::Source;
 use self::sync::Arc;
 
 #[cfg(loom)]
+#[allow(unused_imports)]
 pub(crate) use self::clock::MODEL;
 
 /// Tells work that nobody waits for its result any more, and why.
@@ -184,14 +185,20 @@ impl Signal {
             ledger::enter(deadline.at);
         }
         let fired = || self.set.sources().iter().filter(|source| source.is_fired());
-        // Every source that is seen to have fired gets its stamp, before any are compared: then one that is not
-        // seen cannot have a lesser one than the winner.
-        fired().for_each(|source| {
+        // Every source that is seen to have fired gets its stamp before any are compared: one that is still not seen to
+        // have fired in the comparison cannot get a lesser stamp than the winner. If none is seen now, there is no winner,
+        // whatever another look would show.
+        let mut seen = false;
+        for source in fired() {
             source.stamp();
-        });
-        let first = fired()
-            .map(|source| (source.stamp(), source))
-            .min_by_key(|(stamp, _)| *stamp);
+            seen = true;
+        }
+        let first = match seen {
+            true => fired()
+                .map(|source| (source.stamp(), source))
+                .min_by_key(|(stamp, _)| *stamp),
+            false => None,
+        };
         match first {
             Some((stamp, source)) if stamp < deadline.at => Some(source.reason()),
             None if !passed => None,

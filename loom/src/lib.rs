@@ -2,7 +2,7 @@
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test` in this folder.
 #![cfg(loom)]
-#![allow(dead_code)]
+#![allow(dead_code, unused_imports)]
 
 #[path = "../../src"]
 mod smol_mcp {

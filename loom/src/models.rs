@@ -81,7 +81,7 @@ fn text(reason: Option<Reason>) -> &'static str {
 
 #[test]
 fn a_waiter_is_woken() {
-    model("one waiter × fire", 4, 40, || {
+    model("one waiter × fire", 4, 600, || {
         let controller = Controller::new();
         let wait = controller.signal().aborted();
         let thread = thread::spawn(move || text(Some(block_on(wait))));
@@ -92,7 +92,7 @@ fn a_waiter_is_woken() {
 
 #[test]
 fn two_waiters_are_woken() {
-    model("two waiters × fire", 2, 200, || {
+    model("two waiters × fire", 2, 6000, || {
         let controller = Controller::new();
         let threads: Vec<_> = (0..2)
             .map(|_| {
@@ -109,7 +109,7 @@ fn two_waiters_are_woken() {
 
 #[test]
 fn the_reason_is_decided_once_and_both_see_it() {
-    model("fire × fire", 5, 10, || {
+    model("fire × fire", 5, 20000, || {
         let controller = Controller::new();
         let other = controller.clone();
         let thread = thread::spawn(move || {
@@ -131,7 +131,7 @@ fn the_reason_is_decided_once_and_both_see_it() {
 
 #[test]
 fn an_aborted_signal_has_a_reason() {
-    model("aborted ⇒ reason", 5, 5, || {
+    model("aborted ⇒ reason", 5, 30, || {
         let controller = Controller::new();
         let signal = controller.signal();
         let thread = thread::spawn(move || {
@@ -155,7 +155,7 @@ fn agree(one: &'static str, two: &'static str) {
 
 #[test]
 fn two_observers_agree_on_the_first_of_two_sources() {
-    model("two sources × two observers", 2, 1000, || {
+    model("two sources × two observers", 3, 40000, || {
         let (a, b) = (Controller::new(), Controller::new());
         let ab = a.signal().any(b.signal());
         let ba = b.signal().any(a.signal());
@@ -181,7 +181,7 @@ fn two_observers_agree_on_the_first_of_two_sources() {
 
 #[test]
 fn what_happened_before_wins() {
-    model("source, then source", 4, 10, || {
+    model("source, then source", 4, 800, || {
         let (a, b) = (Controller::new(), Controller::new());
         let ba = b.signal().any(a.signal());
         let observer = {
@@ -197,7 +197,7 @@ fn what_happened_before_wins() {
 
 #[test]
 fn source_and_deadline_have_one_order() {
-    model("source × deadline", 3, 100, || {
+    model("source × deadline", 4, 3000, || {
         let controller = Controller::new();
         let signal = controller.signal().any(Duration::from_nanos(5));
         let observer = {
@@ -238,7 +238,7 @@ fn text_of(reason: Option<Reason>) -> &'static str {
 
 #[test]
 fn a_passed_deadline_that_was_seen_is_never_overtaken() {
-    model("seen deadline × fire", 4, 10, || {
+    model("seen deadline × fire", 4, 70, || {
         let controller = Controller::new();
         let signal = controller.signal().any(Duration::from_nanos(5));
         // Its clock shows less than the deadline, as that of another processor might.
@@ -256,7 +256,7 @@ fn a_passed_deadline_that_was_seen_is_never_overtaken() {
 
 #[test]
 fn a_waiter_on_two_sources_is_woken_by_either() {
-    model("waiter on two sources", 2, 100, || {
+    model("waiter on two sources", 3, 1500, || {
         let (a, b) = (Controller::new(), Controller::new());
         let wait = a.signal().any(b.signal()).aborted();
         let thread = thread::spawn(move || text(Some(block_on(wait))));
@@ -271,7 +271,7 @@ fn a_waiter_on_two_sources_is_woken_by_either() {
 
 #[test]
 fn a_waiter_on_three_sources_is_woken_once_for_all() {
-    model("waiter on three sources", 2, 500, || {
+    model("waiter on three sources", 3, 15000, || {
         let [a, b, c] = [(); 3].map(|()| Controller::new());
         let wait = Signal::any_of([a.signal(), b.signal(), c.signal()]).aborted();
         let thread = thread::spawn(move || text(Some(block_on(wait))));
@@ -288,7 +288,7 @@ fn a_waiter_on_three_sources_is_woken_once_for_all() {
 
 #[test]
 fn a_waiter_that_gives_up_disturbs_nobody() {
-    model("a waiter gives up", 2, 200, || {
+    model("a waiter gives up", 2, 2000, || {
         let controller = Controller::new();
         let stays = controller.signal().aborted();
         let mut leaves = controller.signal().aborted();
@@ -313,7 +313,7 @@ fn change_waker(mut wait: Wait) -> &'static str {
 
 #[test]
 fn the_last_waker_is_called() {
-    model("changed waker × fire", 3, 50, || {
+    model("changed waker × fire", 3, 400, || {
         let controller = Controller::new();
         let wait = controller.signal().aborted();
         let thread = thread::spawn(move || change_waker(wait));
@@ -324,7 +324,7 @@ fn the_last_waker_is_called() {
 
 #[test]
 fn an_unchanged_waker_is_called() {
-    model("unchanged waker × fire", 3, 50, || {
+    model("unchanged waker × fire", 3, 250, || {
         let controller = Controller::new();
         let mut wait = controller.signal().aborted();
         let thread = thread::spawn(move || {
@@ -348,7 +348,7 @@ fn an_unchanged_waker_is_called() {
 
 #[test]
 fn run_ends_when_the_signal_fires() {
-    model("run × fire", 3, 50, || {
+    model("run × fire", 3, 200, || {
         let controller = Controller::new();
         let run = controller.signal().run(std::future::pending::<()>());
         let thread = thread::spawn(move || {
@@ -362,7 +362,7 @@ fn run_ends_when_the_signal_fires() {
 
 #[test]
 fn a_source_that_fired_is_not_pruned() {
-    model("pruning × fire", 5, 5, || {
+    model("pruning × fire", 5, 30, || {
         let controller = Controller::new();
         let other = Controller::new();
         let signal = controller.signal();
