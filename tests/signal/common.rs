@@ -58,7 +58,8 @@ pub(crate) fn text(reason: impl Into<Option<Reason>>) -> String {
     reason.map_or_else(String::new, |reason| reason.to_string())
 }
 
-/// Fails the test if it does not come to its end within a minute, instead of hanging.
+/// Fails the test if it does not come to its end, instead of hanging: within a minute, or as many seconds as
+/// `SIGNAL_WATCHDOG` says.
 pub(crate) fn watched<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, end) = mpsc::channel();
     let thread = thread::spawn(move || {
@@ -66,7 +67,11 @@ pub(crate) fn watched<T: Send + 'static>(test: impl FnOnce() -> T + Send + 'stat
         let _ = done.send(());
         value
     });
-    match end.recv_timeout(Duration::from_secs(60)) {
+    let patience = std::env::var("SIGNAL_WATCHDOG").ok();
+    let patience = patience
+        .and_then(|seconds| seconds.parse().ok())
+        .unwrap_or(60);
+    match end.recv_timeout(Duration::from_secs(patience)) {
         Err(mpsc::RecvTimeoutError::Timeout) => panic!("deadlock"),
         _ => match thread.join() {
             Ok(value) => value,
