@@ -81,8 +81,11 @@ pub(super) async fn serve<S: Service>(mut connection: Connection, service: Arc<S
         };
         let sent = connection.send(&mut answer, controller.controller()).await;
         controller.disarm();
-        if sent.is_err() || !answer.keep_alive {
-            break;
+        if sent.is_err() {
+            return;
+        }
+        if !answer.keep_alive {
+            return connection.leave(terms).await;
         }
         streak += 1;
         if streak == STREAK {
@@ -90,7 +93,6 @@ pub(super) async fn serve<S: Service>(mut connection: Connection, service: Arc<S
             yield_now().await;
         }
     }
-    connection.leave().await;
 }
 
 impl Connection {
@@ -360,9 +362,11 @@ impl Connection {
     }
 
     /// Closes the connection after an answer.
-    async fn leave(&mut self) {
-        // Bytes that nobody has read would make the kernel reset the connection and the client lose the answer.
-        if !self.reader.input.rest().is_empty() {
+    async fn leave(&mut self, terms: Terms) {
+        // Bytes that nobody has read would make the kernel reset the connection, and the client lose the answer. A
+        // client that asked for the end sends no more.
+        let quiet = self.reader.input.rest().is_empty() && !self.may_have_bytes;
+        if terms.keep_alive || !quiet {
             self.linger().await;
         }
     }
