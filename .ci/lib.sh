@@ -34,6 +34,9 @@ features() {
     python3 -c 'import json, sys; print(*sorted(json.load(sys.stdin)["packages"][0]["features"].keys() - {"default"}))'
 }
 
+# Whether the example is there, as a file or as a folder.
+example() { [ -e "examples/$1.rs" ] || [ -e "examples/$1/main.rs" ]; }
+
 # need COMMAND PACKAGE: the command, from the distribution's package where it is missing.
 need() {
   command -v "$1" >/dev/null && return

@@ -11,7 +11,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 top=$(cd ../.. && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/smol-mcp-interop
 
-node -e "process.exit(+process.versions.node.split('.')[0] < 20)" || { echo "Node.js 20 or newer is needed" >&2; exit 1; }
+node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' || {
+  echo "Node.js 20 or newer is needed" >&2
+  exit 1
+}
 
 say() { printf '%s\n' "$*" >&2; }
 # Whether $1 is what was installed last, according to the mark in $2.
