@@ -53,6 +53,7 @@ fn connects(url: &str) -> String {
 
 fn starts(root: &Root) -> String {
     let program = env::current_exe().unwrap_or("files".into());
-    let files = json!({ "command": program, "args": [root.path(), "--stdio"] });
+    let (program, dir) = (program.to_string_lossy(), root.path().to_string_lossy());
+    let files = json!({ "command": program, "args": [dir, "--stdio"] });
     json!({ "mcpServers": { "files": files } }).to_string()
 }
