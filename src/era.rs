@@ -151,6 +151,11 @@ pub(crate) enum Field<'a> {
     Many,
 }
 
+/// White space around the value of a header means nothing.
+fn trim(value: &[u8]) -> &[u8] {
+    value.trim_ascii()
+}
+
 /// An error answer with the HTTP status that goes with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {

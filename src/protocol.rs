@@ -10,29 +10,33 @@
 //! result is stamped on later, by the era that answers.
 
 mod base64;
-pub(crate) mod header_params;
 mod invalid;
 mod object;
-pub(crate) mod tool_name;
-pub(crate) mod uri_template;
 
 pub mod cache;
 pub mod capabilities;
 pub mod completion;
 pub mod content;
+pub mod elicitation;
+pub mod header_params;
 pub mod implementation;
 pub mod jsonrpc;
 pub mod logging;
 pub mod meta;
 pub mod prompts;
 pub mod resources;
+pub mod roots;
+pub mod sampling;
+pub mod tool_name;
 pub mod tools;
+pub mod uri_template;
 pub mod version;
 
 pub use cache::{Cache, CacheScope};
 pub use capabilities::ClientCapabilities;
 pub use completion::{Completion, CompletionRef, CompletionRequest};
 pub use content::{Annotations, Content, Icon, ResourceContents, Role};
+pub use elicitation::{Elicit, ElicitAction, ElicitAnswer, Field, FormSchema};
 pub use implementation::Implementation;
 pub use invalid::Invalid;
 pub use jsonrpc::{Id, RpcError};
@@ -40,5 +44,8 @@ pub use logging::LogLevel;
 pub use meta::ProgressToken;
 pub use prompts::{PromptArgument, PromptInfo, PromptMessage, PromptResult};
 pub use resources::{ReadResult, ResourceInfo, ResourceTemplateInfo};
+pub use roots::{Root, Roots};
+pub use sampling::{CreateMessage, CreateMessageResult, SamplingContent, SamplingMessage};
 pub use tools::{ToolAnnotations, ToolInfo, ToolResult};
+pub use uri_template::UriTemplate;
 pub use version::Version;

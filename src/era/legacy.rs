@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Field, Method, Mirrored, Offers, Refusal, Reply, is_modern, modern};
-use crate::protocol::header_params::trim;
+use super::{Field, Method, Mirrored, Offers, Refusal, Reply, is_modern, modern, trim};
 use crate::protocol::jsonrpc::{Params, RpcError, write_json};
 use crate::protocol::{ClientCapabilities, Implementation, LogLevel, Version};
 

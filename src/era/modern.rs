@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Around, Field, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern,
+    Around, Field, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern, trim,
 };
 use crate::protocol::header_params;
 use crate::protocol::jsonrpc::{Params, Request, RpcError, excerpt, write_json};
@@ -187,7 +187,7 @@ fn mismatch(message: String) -> Refusal {
 fn mirrored(headers: &dyn Mirrored, name: &str, body: &str) -> Result<(), Refusal> {
     match one(headers, name)? {
         None => Err(mismatch(format!("Header mismatch: {name} is missing"))),
-        Some(value) if header_params::trim(value) == body.as_bytes() => Ok(()),
+        Some(value) if trim(value) == body.as_bytes() => Ok(()),
         Some(value) => Err(differs(name, value, body)),
     }
 }
@@ -223,11 +223,9 @@ fn mirrored_name(headers: &dyn Mirrored, request: &Request<'_>) -> Result<(), Re
         return Err(mismatch("Header mismatch: Mcp-Name is missing".into()));
     };
     match header_params::decode(value) {
-        Some(decoded) if decoded == *body => Ok(()),
-        Some(_) => Err(differs("Mcp-Name", value, &body)),
-        None => Err(mismatch(
-            "Header mismatch: Mcp-Name cannot be decoded".into(),
-        )),
+        Ok(decoded) if decoded == *body => Ok(()),
+        Ok(_) => Err(differs("Mcp-Name", value, &body)),
+        Err(err) => Err(mismatch(format!("Header mismatch: Mcp-Name {err}"))),
     }
 }
 
@@ -235,14 +233,13 @@ fn mirrored_name(headers: &dyn Mirrored, request: &Request<'_>) -> Result<(), Re
 pub(crate) fn mirrored_params(
     headers: &dyn Mirrored,
     annotations: &[header_params::HeaderParam],
-    arguments: &Value,
+    arguments: &Map<String, Value>,
 ) -> Result<(), Refusal> {
     for annotation in annotations {
-        let name = format!("Mcp-Param-{}", annotation.name());
-        let value = one(headers, &name)?;
+        let value = one(headers, annotation.header())?;
         annotation
-            .check(arguments, value)
-            .map_err(|why| mismatch(format!("Header mismatch: {name} {why}")))?;
+            .check(arguments, value.as_slice())
+            .map_err(|err| mismatch(format!("Header mismatch: {err}")))?;
     }
     Ok(())
 }

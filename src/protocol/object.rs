@@ -296,6 +296,44 @@ pub(crate) mod local {
     pub(crate) use super::optional::finish;
 }
 
+/// Members that hold a list, of which a single item travels without the brackets.
+pub(crate) mod one_or_many {
+    use super::*;
+
+    pub(crate) fn write<M, T>(map: &mut M, name: &str, field: &Vec<T>) -> Result<(), M::Error>
+    where
+        M: SerializeMap,
+        T: Serialize,
+    {
+        match field.as_slice() {
+            [one] => map.serialize_entry(name, one),
+            many => map.serialize_entry(name, many),
+        }
+    }
+
+    pub(crate) fn read<'de, A, T>(
+        map: &mut A,
+        name: &'static str,
+        slot: &mut Option<Vec<T>>,
+    ) -> Result<(), A::Error>
+    where
+        A: MapAccess<'de>,
+        T: DeserializeOwned,
+    {
+        if slot.is_some() {
+            return Err(A::Error::duplicate_field(name));
+        }
+        let items = match map.next_value().map_err(|err| in_member(name, err))? {
+            Value::Array(items) => Vec::deserialize(Value::Array(items)),
+            one => T::deserialize(one).map(|one| vec![one]),
+        };
+        *slot = Some(items.map_err(|err| in_member(name, err))?);
+        Ok(())
+    }
+
+    pub(crate) use super::required::finish;
+}
+
 /// Reads the next member's name: one of `known`, or the empty string for any other.
 pub(crate) fn next_member<'de, A: MapAccess<'de>>(
     map: &mut A,

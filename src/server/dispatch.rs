@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::call::{Answer, Begin, Call};
 use super::context::Context;
@@ -268,7 +268,7 @@ impl Arrival<'_> {
             .find_tool()
             .map_err(|error| era::adapt(version, error))?;
         if let Some(headers) = self.headers.filter(|_| !tool.header_params.is_empty()) {
-            let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+            let arguments = serde_json::from_str(arguments).unwrap_or_default();
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
         self.start(terms, tool.name().into(), |cx| tool.call(arguments, cx))

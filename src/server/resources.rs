@@ -101,7 +101,7 @@ impl ResourceTemplate {
         F: Fn(String, Variables, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: IntoReadResult> + Send + 'static,
     {
-        let pattern = UriTemplate::parse(&info.uri_template).map_err(|err| {
+        let pattern = info.uri_template.parse().map_err(|err| {
             Error::definition(format!("resource template {:?}: {err}", info.uri_template))
         })?;
         Ok(Self {
