@@ -8,6 +8,8 @@ mod era;
 mod error;
 #[cfg(feature = "server")]
 mod executor;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "server")]
 pub mod lines;
 #[cfg(feature = "server")]
@@ -17,6 +19,8 @@ mod server;
 pub mod signal;
 #[cfg(feature = "stdio")]
 pub mod stdio;
+#[cfg(feature = "tide")]
+pub mod tide;
 
 #[cfg(feature = "server")]
 pub use error::Error;

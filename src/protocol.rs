@@ -6,6 +6,9 @@
 //! Structs are `#[non_exhaustive]`, since revisions add members; their constructors take what is
 //! required, and builder methods or the public fields the rest.
 //!
+//! "Sent since 2025-06-18" in the documentation of a field says that a client of an older revision
+//! does not get it.
+//!
 //! A result serialises with the members of its own method alone. What a revision adds to every
 //! result is stamped on later, by the era that answers.
 

@@ -46,7 +46,10 @@ macro_rules! object {
         }
 
         impl serde_core::Serialize for $name {
-            fn serialize<S: serde_core::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+            where
+                S: serde_core::Serializer,
+            {
                 let mut map = serializer.serialize_map(None)?;
                 self.write_members(&mut map)?;
                 serde_core::ser::SerializeMap::end(map)
@@ -54,7 +57,10 @@ macro_rules! object {
         }
 
         impl<'de> serde_core::Deserialize<'de> for $name {
-            fn deserialize<D: serde_core::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: serde_core::Deserializer<'de>,
+            {
                 struct Members;
 
                 impl<'de> serde_core::de::Visitor<'de> for Members {
@@ -128,13 +134,19 @@ macro_rules! words {
         }
 
         impl serde_core::Serialize for $name {
-            fn serialize<S: serde_core::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+            where
+                S: serde_core::Serializer,
+            {
                 serializer.serialize_str(self.as_str())
             }
         }
 
         impl<'de> serde_core::Deserialize<'de> for $name {
-            fn deserialize<D: serde_core::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: serde_core::Deserializer<'de>,
+            {
                 $crate::protocol::object::parse(deserializer)
             }
         }

@@ -85,7 +85,8 @@ impl CreateMessage {
         /// Sets how freely the model chooses.
         temperature: f64 = Some(temperature);
         /// Sets the texts at which the model stops.
-        stop_sequences: impl IntoIterator<Item = impl Into<String>> = stop_sequences.into_iter().map(Into::into).collect();
+        stop_sequences: impl IntoIterator<Item = impl Into<String>> =
+            stop_sequences.into_iter().map(Into::into).collect();
         /// Sets what to hand to the provider of the model.
         metadata: Map<String, Value> = metadata;
         /// Sets the tools that the model may ask for.

@@ -155,12 +155,11 @@ impl Query {
         let Some(text) = text else {
             return self.fixed.is_empty().then_some(());
         };
-        let pairs = text.strip_prefix(self.fixed.as_str())?;
-        let pairs = match pairs.strip_prefix('&') {
-            Some(pairs) if !self.fixed.is_empty() => pairs,
-            None if !self.fixed.is_empty() && pairs.is_empty() => return Some(()),
-            _ if self.fixed.is_empty() => pairs,
-            _ => return None,
+        let rest = text.strip_prefix(self.fixed.as_str())?;
+        let pairs = match self.fixed.as_str() {
+            "" => rest,
+            _ if rest.is_empty() => return Some(()),
+            _ => rest.strip_prefix('&')?,
         };
         for pair in pairs.split('&') {
             let (name, value) = pair.split_once('=')?;
@@ -256,13 +255,17 @@ impl FromStr for UriTemplate {
             fragment: None,
         };
         let mut rest = text;
-        if !rest.starts_with('{') {
-            let scheme = rest.split(':').next().unwrap_or_default();
-            if scheme.len() == rest.len() || !is_scheme(scheme) {
-                return Err(fail(format_args!(
-                    "does not begin with a scheme such as \"file:\""
-                )));
-            }
+        let has_scheme = match rest.strip_prefix('{') {
+            // A variable may hold the scheme.
+            Some(expression) => expression.starts_with(|c| c == '+' || is_name_character(c)),
+            None => rest
+                .split_once(':')
+                .is_some_and(|(scheme, _)| is_scheme(scheme)),
+        };
+        if !has_scheme {
+            return Err(fail(format_args!(
+                "does not begin with a scheme such as \"file:\""
+            )));
         }
         while !rest.is_empty() {
             let (literal, expression) = match rest.split_once('{') {
@@ -642,6 +645,7 @@ mod tests {
         for (template, reason) in [
             ("", r#"does not begin with a scheme such as "file:""#),
             ("/b/{n}", r#"does not begin with a scheme such as "file:""#),
+            ("{?x}", r#"does not begin with a scheme such as "file:""#),
             ("a:{x", "opens a brace that it does not close"),
             ("a:x}", r#"holds "a:x}", which is no text of an address"#),
             (
@@ -701,6 +705,57 @@ mod tests {
         assert!(!same("a:{x}", "a:{+x}"));
         assert!(!same("a:{x}", "a:b{x}"));
         assert!(!same("a:{x}{#f}", "a:{x}"));
+    }
+
+    /// What `split` should do, said plainly: the first variable tries the longest value first.
+    fn split_plainly<'a>(steps: &'a [Step], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+        match steps.split_first() {
+            None => text.is_empty().then(Vec::new),
+            Some((Step::Literal(literal), steps)) => {
+                split_plainly(steps, text.strip_prefix(literal.as_str())?)
+            }
+            Some((Step::Variable { name, stop }, steps)) => {
+                let cut = |at: &usize| !is_within_triplet(text.as_bytes(), *at);
+                (1..=text.len()).rev().filter(cut).find_map(|at| {
+                    let (value, rest) = text.split_at(at);
+                    let mut found = split_plainly(steps, rest)
+                        .filter(|_| !value.contains(|c| stop.contains(c)))?;
+                    found.insert(0, (name.as_str(), value));
+                    Some(found)
+                })
+            }
+        }
+    }
+
+    #[test]
+    fn short_addresses_split_as_said_plainly() {
+        for template in [
+            "a:{x}",
+            "a:{x}a{y}",
+            "a:{+x}/{y}",
+            "a:{+x}a{+y}b",
+            "a:{x}{/y}",
+            "a:{x}%2F{+y}",
+            "a:{x,y}b{z}",
+        ] {
+            let template = parse(template);
+            let mut texts = vec![String::from("a:")];
+            for _ in 0..6 {
+                for text in &texts {
+                    assert_eq!(
+                        split(&template.steps, text),
+                        split_plainly(&template.steps, text),
+                        "{template} {text}"
+                    );
+                }
+                texts = texts
+                    .iter()
+                    .flat_map(|text| {
+                        ["a", "b", "/", ",", "%2F"].map(|more| format!("{text}{more}"))
+                    })
+                    .collect();
+            }
+        }
     }
 
     #[test]
