@@ -76,15 +76,17 @@ impl Feed {
             Some(waker) => waker.clone_from(cx.waker()),
             none => *none = Some(cx.waker().clone()),
         }
-        for message in messages.drain(..) {
-            out.extend_from_slice(&message);
-            out.push(b'\n');
-        }
+        let messages = std::mem::take(messages);
         let calls = std::mem::take(calls);
         let closed = state.closed;
         drop(state);
+        // Calls first: what is said after a call has ended follows its answer.
         for call in calls {
             call.drain_lines(out);
+        }
+        for message in messages {
+            out.extend_from_slice(&message);
+            out.push(b'\n');
         }
         closed
     }
