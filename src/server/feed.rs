@@ -119,6 +119,18 @@ impl Feed {
         self.state().waker.is_some()
     }
 
+    /// Ends the feed and throws away what stands in it: nobody will read it. Calls hold their peer, and a peer its feed.
+    pub(crate) fn discard(&self) {
+        self.close();
+        let mut state = self.state();
+        let (calls, messages) = (
+            std::mem::take(&mut state.calls),
+            std::mem::take(&mut state.messages),
+        );
+        drop(state);
+        drop((calls, messages));
+    }
+
     /// Ends the feed: what stands in it may still be read, nothing new enters.
     pub(crate) fn close(&self) {
         let mut state = self.state();

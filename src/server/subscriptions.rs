@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::call::Call;
@@ -102,7 +103,10 @@ impl Bus {
         honoured: SubscriptionFilter,
         most: usize,
     ) -> Result<(), RpcError> {
-        let params = json!({ "_meta": tag(call), "notifications": honoured });
+        let acknowledgment = jsonrpc::notification(
+            "notifications/subscriptions/acknowledged",
+            &Acknowledged(tag(call), &honoured),
+        );
         let mut sorted = honoured;
         sorted.resource_subscriptions.sort_unstable();
         let mut open = self.open();
@@ -110,10 +114,7 @@ impl Bus {
             let message = format!("Too many open subscriptions: at most {most}");
             return Err(RpcError::new(RpcError::INTERNAL_ERROR, message));
         }
-        call.say(jsonrpc::notification(
-            "notifications/subscriptions/acknowledged",
-            &params,
-        ));
+        call.say(acknowledgment);
         open.push(Arc::new(Subscription {
             call: call.clone(),
             honoured: sorted,
@@ -127,7 +128,7 @@ impl Bus {
         let ended = open
             .iter()
             .position(|subscription| Arc::ptr_eq(&subscription.call, call))
-            .map(|at| open.swap_remove(at));
+            .map(|at| open.remove(at));
         // Not under the lock: it may hold the last of much.
         drop(open);
         drop(ended);
@@ -139,6 +140,18 @@ impl Bus {
             .filter(|subscription| change.is_wanted(&subscription.honoured))
             .cloned()
             .collect()
+    }
+}
+
+/// The params of the acknowledgment, in their usual order.
+struct Acknowledged<'a>(Value, &'a SubscriptionFilter);
+
+impl Serialize for Acknowledged<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("_meta", &self.0)?;
+        map.serialize_entry("notifications", self.1)?;
+        map.end()
     }
 }
 
