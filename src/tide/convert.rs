@@ -44,15 +44,12 @@ pub(super) fn status(code: u16) -> Response<Body> {
     response
 }
 
-/// Brings a request of our listener into an app.
-pub(super) fn request_in(
-    request: Request<Vec<u8>>,
-    signal: Signal,
-) -> Result<types::Request, Response<Body>> {
+/// Brings a request of our listener into an app; the error is the status that answers it instead.
+pub(super) fn request_in(request: Request<Vec<u8>>, signal: Signal) -> Result<types::Request, u16> {
     let (parts, body) = request.into_parts();
     let known = |method: &types::Method| method.as_ref() == parts.method.as_str();
-    let method = METHODS.into_iter().find(known).ok_or_else(|| status(501))?;
-    let url = url(&parts.uri, &parts.headers).ok_or_else(|| status(400))?;
+    let method = METHODS.into_iter().find(known).ok_or(501_u16)?;
+    let url = url(&parts.uri, &parts.headers).ok_or(400_u16)?;
     let mut request = types::Request::new(method, url);
     for (name, value) in &parts.headers {
         // A value beyond ASCII stays in the original alone. It is looked for here, since an error of `http-types` takes a
