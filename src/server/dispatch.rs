@@ -195,8 +195,11 @@ impl Arrival<'_> {
         }
         let server = self.server();
         Ok(self.respond(|out| {
-            let (capabilities, instructions) =
-                (server.capabilities(), server.instructions.as_deref());
+            let offers = match self.peer.kind {
+                Kind::Stream | Kind::Session => server.offers,
+                Kind::Crowd => server.offers.without_session(),
+            };
+            let (capabilities, instructions) = (offers.to_json(), server.instructions.as_deref());
             legacy::write_handshake(out, version, &capabilities, &server.info, instructions);
         }))
     }
@@ -263,12 +266,6 @@ impl Arrival<'_> {
             }),
             Method::Ping => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
             Method::Listen => return self.listen(terms),
-            // Nothing is kept of the clients of a crowd.
-            Method::SetLevel | Method::Subscribe | Method::Unsubscribe
-                if self.peer.kind == Kind::Crowd =>
-            {
-                Err(RpcError::method_not_found(terms.method.as_str()))
-            }
             Method::SetLevel => self.set_level(),
             Method::Subscribe => self.subscribe(),
             Method::Unsubscribe => self.unsubscribe(),
