@@ -164,6 +164,11 @@ pub(crate) trait Mirrored {
     fn principal(&self) -> Option<&str> {
         None
     }
+
+    /// Tells whether anything but the answer reaches the client.
+    fn takes_messages(&self) -> bool {
+        true
+    }
 }
 
 /// The values of a header field: none, one, or two of the several that there are.

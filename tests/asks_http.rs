@@ -313,3 +313,57 @@ fn without_sessions_a_legacy_client_is_not_asked_and_not_told() {
         );
     });
 }
+
+#[test]
+fn a_client_that_takes_only_the_answer_is_not_asked() {
+    let endpoint = Endpoint::new(&builder().build().unwrap());
+    smol::block_on(async {
+        let session = initialize(&endpoint).await.0.unwrap();
+        let request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json")
+            .header("mcp-session-id", &session)
+            .body(
+                br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet"}}"#
+                    .to_vec(),
+            )
+            .unwrap();
+        let response = endpoint.handle(request, Signal::never()).await;
+        let missing = json!({ "elicitation": { "form": {} } });
+        assert_eq!(
+            whole(&response)["error"]["data"]["requiredCapabilities"],
+            missing
+        );
+    });
+}
+
+#[test]
+fn an_element_of_a_batch_asks_nobody() {
+    // An array has no room for requests of the server's own.
+    let roots = Tool::new("roots", async |_: NoInput, cx: Context| {
+        cx.roots("roots").await?;
+        Ok::<_, HandlerError>("done")
+    });
+    let endpoint = Endpoint::new(&builder().tool(roots).build().unwrap());
+    smol::block_on(async {
+        let params = json!({
+            "protocolVersion": "2025-03-26",
+            "capabilities": { "roots": {} },
+            "clientInfo": { "name": "c", "version": "0" },
+        });
+        let request =
+            json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+        let response = post(&endpoint, &request, &[]).await;
+        let session = response.headers()["mcp-session-id"]
+            .to_str()
+            .unwrap()
+            .to_owned();
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "roots" } });
+        let response = post(&endpoint, &json!([call]), &[("mcp-session-id", &session)]).await;
+        assert_eq!(
+            whole(&response)[0]["error"]["data"]["requiredCapabilities"],
+            json!({ "roots": {} })
+        );
+    });
+}

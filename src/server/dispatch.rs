@@ -19,7 +19,7 @@ use super::tools::{Tool, Work};
 use super::{Cancelled, Inner};
 use crate::era::asking;
 use crate::era::modern::Opening;
-use crate::era::{self, Around, Method, Mirrored, Refusal, Route, legacy, modern};
+use crate::era::{self, Around, Field, Method, Mirrored, Refusal, Route, legacy, modern};
 use crate::protocol::jsonrpc::{
     self, Id, Malformed, Message, Notification, Params, Request, Response, RpcError,
 };
@@ -95,7 +95,7 @@ pub(crate) fn element(
                 session: peer.legacy_version(),
             };
             match era::route(&request, around, &peer.server.offers) {
-                Ok(route @ Route::Legacy(..)) => run(peer, request, route, None, caller),
+                Ok(route @ Route::Legacy(..)) => run(peer, request, route, Some(&Element), caller),
                 Ok(Route::Handshake | Route::Modern(_)) => {
                     let error = RpcError::invalid_request("Invalid request: not in a batch");
                     Intake::Answer(Answer::refusal(
@@ -116,6 +116,19 @@ pub(crate) fn element(
         }
         Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
         Err(malformed) => refuse_malformed(&malformed),
+    }
+}
+
+/// The surroundings of an element of a batch: no header mirrors it, and an array has room for its answer alone.
+struct Element;
+
+impl Mirrored for Element {
+    fn field(&self, _: &str) -> Field<'_> {
+        Field::new(std::iter::empty())
+    }
+
+    fn takes_messages(&self) -> bool {
+        false
     }
 }
 
@@ -174,8 +187,8 @@ struct Terms {
     method: Method,
     progress_token: Option<ProgressToken>,
     log_level: Option<LogLevel>,
-    /// The client is asked by rounds of requests, not within one.
-    rounds: bool,
+    /// The request stands for itself: its headers mirror its body, and its client is asked by further requests.
+    modern: bool,
 }
 
 impl Arrival<'_> {
@@ -217,7 +230,7 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level,
-            rounds: true,
+            modern: true,
         })
     }
 
@@ -232,7 +245,7 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level: self.peer.log_level(),
-            rounds: false,
+            modern: false,
         })
     }
 
@@ -362,7 +375,8 @@ impl Arrival<'_> {
         let (tool, arguments) = self
             .find_tool()
             .map_err(|error| era::adapt(version, error))?;
-        if let Some(headers) = self.headers.filter(|_| !tool.header_params.is_empty()) {
+        let mirrors = terms.modern && !tool.header_params.is_empty();
+        if let Some(headers) = self.headers.filter(|_| mirrors) {
             let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
@@ -494,8 +508,11 @@ impl Arrival<'_> {
         if !asking::may_ask(terms.method) {
             return Ok(Asks::default());
         }
-        if !terms.rounds {
-            return Ok(Asks::new(Way::Live));
+        if !terms.modern {
+            let deaf = self
+                .headers
+                .is_some_and(|headers| !headers.takes_messages());
+            return Ok(Asks::new(if deaf { Way::Deaf } else { Way::Live }));
         }
         let whose = Whose {
             server: self.server(),
