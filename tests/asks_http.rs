@@ -186,6 +186,25 @@ fn a_client_that_leaves_releases_its_subscription() {
     });
 }
 
+#[test]
+fn a_subscription_without_a_stream_is_not_acceptable() {
+    let endpoint = Endpoint::new(&builder().build().unwrap());
+    smol::block_on(async {
+        let message = listen(1, json!({}));
+        let request = Request::post("/mcp")
+            .header("host", "localhost")
+            .header("content-type", "application/json")
+            .header("accept", "application/json")
+            .header("mcp-protocol-version", "2026-07-28")
+            .header("mcp-method", "subscriptions/listen")
+            .body(message.to_string().into_bytes())
+            .unwrap();
+        let response = endpoint.handle(request, Signal::never()).await;
+        assert_eq!(response.status(), 406);
+        assert_eq!(whole(&response)["error"]["code"], -32600);
+    });
+}
+
 /// Opens a legacy session, and returns its id.
 async fn initialize(endpoint: &Endpoint) -> (Option<String>, Value) {
     let params = json!({

@@ -356,6 +356,10 @@ impl Arrival<'_> {
     /// Begins a subscription: a call that stays open, without a handler.
     fn listen(&self, terms: Terms) -> Result<Intake, Refusal> {
         let version = terms.version;
+        if self.is_deaf() {
+            let error = RpcError::invalid_request("Invalid request: must accept text/event-stream");
+            return Err(Refusal::new(406, error));
+        }
         let wanted: SubscriptionFilter = self
             .params
             .required("notifications")
@@ -503,16 +507,22 @@ impl Arrival<'_> {
         Ok(Intake::Call(call))
     }
 
+    /// Tells whether nothing but the answer reaches the client.
+    fn is_deaf(&self) -> bool {
+        self.headers
+            .is_some_and(|headers| !headers.takes_messages())
+    }
+
     /// How the handler may ask, and what it has been answered.
     fn asks(&self, terms: &Terms, subject: &str) -> Result<Asks, RpcError> {
         if !asking::may_ask(terms.method) {
             return Ok(Asks::default());
         }
         if !terms.modern {
-            let deaf = self
-                .headers
-                .is_some_and(|headers| !headers.takes_messages());
-            return Ok(Asks::new(if deaf { Way::Deaf } else { Way::Live }));
+            return Ok(Asks::new(match self.is_deaf() {
+                true => Way::Deaf,
+                false => Way::Live,
+            }));
         }
         let whose = Whose {
             server: self.server(),
