@@ -101,15 +101,13 @@ pub(crate) struct Lists {
 }
 
 impl Offers {
-    /// What remains for legacy clients where no session is kept: nothing that has to be remembered, and nothing that
-    /// comes without having been asked for.
+    /// What is left for a legacy client of which nothing is kept: it cannot be told anything between its requests.
     pub(crate) fn without_session(self) -> Self {
         Self {
-            tools: self.tools,
-            resources: self.resources,
-            prompts: self.prompts,
-            completions: self.completions,
-            ..Self::default()
+            logging: false,
+            subscribe: false,
+            changing: Lists::default(),
+            ..self
         }
     }
 
@@ -165,6 +163,11 @@ pub(crate) trait Mirrored {
     /// Whom the transport has found to be asking, by credentials that it has checked.
     fn principal(&self) -> Option<&str> {
         None
+    }
+
+    /// Tells whether anything but the answer reaches the client.
+    fn takes_messages(&self) -> bool {
+        true
     }
 }
 

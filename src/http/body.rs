@@ -97,8 +97,7 @@ impl Body {
     }
 }
 
-/// The pieces of the body, each as it would leave in one write: for those who bring a response to its client by other
-/// ways than a [`Listener`](super::Listener).
+/// The pieces, for those who send the body by another listener.
 impl Stream for Body {
     type Item = io::Result<Vec<u8>>;
 

@@ -42,20 +42,24 @@ pub(super) struct Waiting {
 /// Leaves a call whose response is dropped before its end: nobody reads it any more.
 pub(super) struct Guard {
     call: Option<Arc<Call>>,
-    /// The handler is not to notice that its client has gone.
-    runs_on: bool,
+    /// The signal of the request, if the handler has been given another one: it is not to notice that its client has gone.
+    apart: Option<Signal>,
 }
 
 impl Guard {
-    pub(super) fn new(call: Arc<Call>, runs_on: bool) -> Self {
-        Self {
-            call: Some(call),
-            runs_on,
-        }
+    pub(super) fn new(call: Arc<Call>, apart: Option<Signal>) -> Self {
+        let call = Some(call);
+        Self { call, apart }
     }
 
     pub(super) fn call(&self) -> Option<&Arc<Call>> {
         self.call.as_ref()
+    }
+
+    /// Hands the duty on.
+    fn take(&mut self) -> Self {
+        let (call, apart) = (self.call.take(), self.apart.take());
+        Self { call, apart }
     }
 
     /// There is no more to read here.
@@ -75,7 +79,7 @@ impl Guard {
         let Some(call) = self.call.take() else {
             return;
         };
-        if !(self.runs_on && matches!(reason, Reason::Disconnected)) {
+        if !(self.apart.is_some() && matches!(reason, Reason::Disconnected)) {
             call.silence(reason);
         }
     }
@@ -90,13 +94,18 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.leave(Reason::Disconnected);
+        let fired = self.apart.as_ref().and_then(Signal::reason);
+        self.leave(fired.unwrap_or(Reason::Disconnected));
     }
 }
 
 impl Mirrored for HeaderMap {
     fn field(&self, name: &str) -> Field<'_> {
         Field::new(self.get_all(name).iter().map(HeaderValue::as_bytes))
+    }
+
+    fn takes_messages(&self) -> bool {
+        accepts(self).stream
     }
 }
 
@@ -196,7 +205,7 @@ impl Post<'_> {
             (route, _) => {
                 let crowd = &self.endpoint.crowd;
                 let intake = dispatch::run(crowd, request, route, Some(self.headers), self.signal);
-                self.attend(intake, None, false)
+                self.attend(intake, None, None)
             }
         }
     }
@@ -215,21 +224,24 @@ impl Post<'_> {
         Some(refused(request, &refusal))
     }
 
-    fn run_in(&self, session: Arc<Session>, request: Request<'_>, route: Route<'_>) -> Begun {
-        let runs_on = self.endpoint.runs_on();
+    fn run_in(&self, session: Arc<Session>, request: Request<'_>, route: Route) -> Begun {
         // A handler that runs on must not see that its client has gone. Whatever else fires the signal is passed on.
-        let apart = Signal::never();
-        let caller = match runs_on && !self.signal.is_aborted() {
-            true => &apart,
-            false => self.signal,
-        };
+        let runs_on = self.endpoint.runs_on() && !self.signal.is_aborted();
+        let apart = runs_on.then(|| self.signal.clone());
+        let never = Signal::never();
+        let caller = if runs_on { &never } else { self.signal };
         let intake = dispatch::run(&session.peer, request, route, Some(self.headers), caller);
         let kept = self.endpoint.store.is_some() && self.accepts.stream;
-        self.attend(intake, kept.then_some(session), runs_on)
+        self.attend(intake, kept.then_some(session), apart)
     }
 
     /// Takes what there is at once.
-    fn attend(&self, intake: Intake, session: Option<Arc<Session>>, runs_on: bool) -> Begun {
+    fn attend(
+        &self,
+        intake: Intake,
+        session: Option<Arc<Session>>,
+        apart: Option<Signal>,
+    ) -> Begun {
         let call = match intake {
             Intake::Silent => return Begun::Done(accepted()),
             Intake::Answer(answer) => {
@@ -239,7 +251,7 @@ impl Post<'_> {
         };
         let next = call.take_next();
         let mut waiting = Waiting {
-            call: Guard::new(call, runs_on),
+            call: Guard::new(call, apart),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
             session,
@@ -348,6 +360,11 @@ fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Body> {
     }
 }
 
+/// The response to a request that its bearer has given up: it is likely that nobody reads it.
+fn aborted() -> Response<Body> {
+    plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n")
+}
+
 impl Waiting {
     /// Makes the response of the first thing that the call says; `None` if the client does not take it.
     fn respond(&mut self, next: Next, signal: &Signal) -> Option<Response<Body>> {
@@ -377,7 +394,8 @@ impl Waiting {
             Some(Reason::ServerClosed) => {
                 plain(StatusCode::SERVICE_UNAVAILABLE, "the server is closing\n")
             }
-            _ => sse::response(Body::empty()),
+            Some(Reason::Cancelled(_) | Reason::Closed) => sse::response(Body::empty()),
+            _ => aborted(),
         }
     }
 
@@ -388,13 +406,7 @@ impl Waiting {
 
     /// Commits to a stream that begins with `first`, or with a sign of life.
     fn stream(&mut self, first: Option<Vec<u8>>, signal: &Signal) -> Response<Body> {
-        let call = std::mem::replace(
-            &mut self.call,
-            Guard {
-                call: None,
-                runs_on: false,
-            },
-        );
+        let call = self.call.take();
         let part = match (&self.session, call.call()) {
             (Some(session), Some(call)) => Some(session.open_flow(&self.endpoint, call)),
             _ => None,
@@ -446,7 +458,7 @@ impl Waiting {
                 }
                 Event::Fired(reason) => {
                     self.call.leave(reason);
-                    return plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n");
+                    return aborted();
                 }
             }
         }
@@ -480,7 +492,7 @@ impl Batch {
         match intake {
             Intake::Silent => {}
             Intake::Answer(answer) => self.answers.push(answer.body),
-            Intake::Call(call) => self.calls.push(Guard::new(call, false)),
+            Intake::Call(call) => self.calls.push(Guard::new(call, None)),
         }
     }
 

@@ -418,7 +418,10 @@ fn resume(
     let turn = carrier.turn;
     drop(carrier);
     flow.call.nudge();
-    let guard = Guard::new(flow.call.clone(), endpoint.runs_on());
+    let guard = Guard::new(
+        flow.call.clone(),
+        endpoint.runs_on().then(|| signal.clone()),
+    );
     let part = Part {
         session,
         flow,
