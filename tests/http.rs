@@ -2,6 +2,8 @@
 //!
 //! Every case runs all three ways. Numbers in comments are rows of the conformance checklist.
 
+#[path = "http/app.rs"]
+mod app;
 #[path = "http/cancel.rs"]
 mod cancel;
 #[path = "http/close.rs"]

@@ -319,7 +319,9 @@ impl Post<'_> {
             (_, None) => Some(self.endpoint.crowd.clone()),
             (_, Some(_)) => None,
         };
-        let known = version.is_ok_and(era::has_batches) && !elements.is_empty();
+        let known = version.is_ok_and(era::has_batches)
+            && !elements.is_empty()
+            && !elements.iter().any(|element| has_claim(element));
         let Some(peer) = peer.filter(|_| known) else {
             let answer = dispatch::refuse_batch();
             return Begun::Done(json(answer.status, answer.body));
@@ -343,6 +345,15 @@ impl Post<'_> {
 /// Tells whether a request can belong to a session: neither does it open one, nor stand for itself.
 fn is_of_a_session(request: &Request<'_>) -> bool {
     request.method != "initialize" && modern::claim(&request.params).is_none()
+}
+
+/// Tells whether an element of a batch claims to be of the era that knows no batches.
+fn has_claim(element: &RawValue) -> bool {
+    match jsonrpc::parse_str(element.get()) {
+        Ok(Message::Request(request)) => modern::claim(&request.params).is_some(),
+        Ok(Message::Notification(note)) => modern::claim(&note.params).is_some(),
+        _ => false,
+    }
 }
 
 fn refused(request: &Request<'_>, refusal: &Refusal) -> Response<Body> {

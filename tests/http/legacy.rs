@@ -71,7 +71,7 @@ fn the_body_decides_the_era_row_by_row() {
                 "2 not JSON",
                 Req::legacy(&session, "{"),
                 400,
-                error("", -32700, "Parse error"),
+                error("", -32700, "Parse error: EOF while parsing an object"),
             ),
             (
                 "3 batch of 2025-03-26",
@@ -424,7 +424,7 @@ fn batches_of_2025_03_26_are_served_element_by_element() {
         let reply = exchange.reply().await;
         assert_eq!(
             reply.text(),
-            format!("[{},{}]", pong("0"), legacy_said("\"p\"", "played"))
+            format!("[{},{}]", pong("0"), old_said("\"p\"", "played"))
         );
 
         let streamed = Req::legacy(&session, &format!("[{},{}]", ping("0"), ping("1")))

@@ -35,13 +35,23 @@ fn what_is_no_request_is_a_400_with_the_code_of_its_defect() {
         (what, post(body), 400, error(id, -32600, message))
     };
     let rows = vec![
-        ("not JSON", post("{"), 400, error("", -32700, "Parse error")),
-        ("no bytes", post(""), 400, error("", -32700, "Parse error")),
+        (
+            "not JSON",
+            post("{"),
+            400,
+            error("", -32700, "Parse error: EOF while parsing an object"),
+        ),
+        (
+            "no bytes",
+            post(""),
+            400,
+            error("", -32700, "Parse error: EOF while parsing a value"),
+        ),
         (
             "not UTF-8",
             post("").body(b"{\"a\":\"\xff\"}".to_vec()),
             400,
-            error("", -32700, "Parse error"),
+            error("", -32700, "Parse error: not UTF-8"),
         ),
         shape(
             "[]",
@@ -97,7 +107,7 @@ fn what_is_no_request_is_a_400_with_the_code_of_its_defect() {
         shape(
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
             "1",
-            "Invalid request: 'params' must be an object",
+            "Invalid request: 'params' must be an object, without repeated members and with at most 64",
         ),
         shape(
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
@@ -375,7 +385,11 @@ fn notifications_are_accepted_without_a_body_or_refused_with_an_error_status() {
             Req::post(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":1}"#)
                 .with("mcp-protocol-version", VERSION),
             400,
-            error("", -32600, "Invalid request: 'params' must be an object"),
+            error(
+                "",
+                -32600,
+                "Invalid request: 'params' must be an object, without repeated members and with at most 64",
+            ),
         ),
     ];
     every_way(async |_, serving| check(serving, &rows).await);
@@ -414,7 +428,7 @@ fn of_two_defects_the_earlier_check_names_its_own() {
             "parse before shape",
             Req::post("[1"),
             400,
-            error("", -32700, "Parse error"),
+            error("", -32700, "Parse error: EOF while parsing a list"),
         ),
         (
             "shape before _meta",
@@ -487,7 +501,7 @@ fn of_two_defects_the_earlier_check_names_its_own() {
             error(
                 "1",
                 -32020,
-                "Header mismatch: Mcp-Name is 'other', body has 'nothing'",
+                "Header mismatch: Mcp-Name is \\\"other\\\", the body has \\\"nothing\\\"",
             ),
         ),
         (
