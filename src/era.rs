@@ -1,0 +1,382 @@
+//! Decides once for each message under which rules it falls; the one place where revisions are compared.
+//!
+//! *Modern* is 2026-07-28 and later: every request carries its own version and capabilities. *Legacy* is everything
+//! that opens with `initialize`. Both are served on one endpoint and by one process.
+
+pub(crate) mod asking;
+pub(crate) mod legacy;
+pub(crate) mod modern;
+
+use serde_core::Serialize;
+use serde_json::{Map, Value};
+
+use crate::protocol::jsonrpc::{self, Id, Request, RpcError};
+use crate::protocol::{
+    Cache, Completion, Implementation, PromptResult, ReadResult, ToolResult, Version, meta,
+};
+
+/// What a request asks for, in whatever era.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Initialize,
+    Ping,
+    Discover,
+    ListTools,
+    CallTool,
+    ListResources,
+    ListTemplates,
+    ReadResource,
+    ListPrompts,
+    GetPrompt,
+    Complete,
+    SetLevel,
+    Subscribe,
+    Unsubscribe,
+    Listen,
+}
+
+impl Method {
+    /// The name on the wire.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Method::Initialize => "initialize",
+            Method::Ping => "ping",
+            Method::Discover => "server/discover",
+            Method::ListTools => "tools/list",
+            Method::CallTool => "tools/call",
+            Method::ListResources => "resources/list",
+            Method::ListTemplates => "resources/templates/list",
+            Method::ReadResource => "resources/read",
+            Method::ListPrompts => "prompts/list",
+            Method::GetPrompt => "prompts/get",
+            Method::Complete => "completion/complete",
+            Method::SetLevel => "logging/setLevel",
+            Method::Subscribe => "resources/subscribe",
+            Method::Unsubscribe => "resources/unsubscribe",
+            Method::Listen => "subscriptions/listen",
+        }
+    }
+
+    fn find(table: &[Method], name: &str) -> Option<Method> {
+        table.iter().copied().find(|method| method.as_str() == name)
+    }
+
+    /// Tells whether a server offers the method, as it must if and only if it advertises the capability.
+    fn offered(self, offers: &Offers) -> bool {
+        match self {
+            Method::Initialize | Method::Ping | Method::Discover | Method::Listen => true,
+            Method::ListTools | Method::CallTool => offers.tools,
+            Method::ListResources | Method::ListTemplates | Method::ReadResource => {
+                offers.resources
+            }
+            Method::Subscribe | Method::Unsubscribe => offers.resources && offers.subscribe,
+            Method::ListPrompts | Method::GetPrompt => offers.prompts,
+            Method::Complete => offers.completions,
+            Method::SetLevel => offers.logging,
+        }
+    }
+}
+
+/// What a server offers: decided at `build()`, so that what is advertised and what is served agree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Offers {
+    pub(crate) tools: bool,
+    pub(crate) resources: bool,
+    pub(crate) prompts: bool,
+    pub(crate) completions: bool,
+    /// `notifications/message` may be emitted.
+    pub(crate) logging: bool,
+    /// `notifications/resources/updated` may be asked for.
+    pub(crate) subscribe: bool,
+    /// The lists that may change while the server runs.
+    pub(crate) changing: Lists,
+}
+
+/// Some of the lists.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lists {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
+}
+
+impl Offers {
+    /// Writes the `capabilities` member of `server/discover` and of `initialize`.
+    pub(crate) fn to_json(self) -> Value {
+        let mut capabilities = Map::new();
+        let changing = |yes: bool| match yes {
+            true => serde_json::json!({ "listChanged": true }),
+            false => serde_json::json!({}),
+        };
+        if self.completions {
+            capabilities.insert("completions".into(), changing(false));
+        }
+        if self.logging {
+            capabilities.insert("logging".into(), changing(false));
+        }
+        if self.prompts {
+            capabilities.insert("prompts".into(), changing(self.changing.prompts));
+        }
+        if self.resources {
+            let mut resources = changing(self.changing.resources);
+            if self.subscribe {
+                resources["subscribe"] = true.into();
+            }
+            capabilities.insert("resources".into(), resources);
+        }
+        if self.tools {
+            capabilities.insert("tools".into(), changing(self.changing.tools));
+        }
+        Value::Object(capabilities)
+    }
+}
+
+/// What a transport knows of a request beside its body.
+#[derive(Clone, Copy)]
+pub(crate) enum Around<'a> {
+    /// A byte stream; with the revision that its `initialize` agreed on, if there was one.
+    Stream { legacy: Option<Version> },
+    /// One POST; with the revision of the session it names, if it names one.
+    Http {
+        headers: &'a dyn Mirrored,
+        session: Option<Version>,
+    },
+    /// A caller in the same process that vouches for what headers would say.
+    #[allow(dead_code)]
+    Direct,
+}
+
+/// The request headers that mirror the body (2026-07-28, basic/transports/streamable-http).
+pub(crate) trait Mirrored {
+    fn field(&self, name: &str) -> Field<'_>;
+
+    /// Whom the transport has found to be asking, by credentials that it has checked.
+    fn principal(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// The values of a header field: none, one, or two of the several that there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'a> {
+    values: [&'a [u8]; 2],
+    count: usize,
+}
+
+impl<'a> Field<'a> {
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn new(all: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut field = Self {
+            values: [b""; 2],
+            count: 0,
+        };
+        for value in all.take(2) {
+            field.values[field.count] = value.trim_ascii();
+            field.count += 1;
+        }
+        field
+    }
+
+    pub(crate) fn values(&self) -> &[&'a [u8]] {
+        &self.values[..self.count]
+    }
+}
+
+/// An error answer with the HTTP status that goes with it.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: RpcError,
+    pub(crate) status: u16,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: u16, error: RpcError) -> Self {
+        Self { error, status }
+    }
+}
+
+/// Where a request goes.
+#[derive(Debug)]
+pub(crate) enum Route {
+    Modern(modern::Opening),
+    /// `initialize`: begins a legacy session.
+    Handshake,
+    Legacy(Version, Method),
+}
+
+/// Decides under which rules a request falls, and checks what the era wants of it before its method is looked at.
+pub(crate) fn route<'a>(
+    request: &Request<'a>,
+    around: Around<'_>,
+    offers: &Offers,
+) -> Result<Route, Refusal> {
+    if let Some(meta) = modern::claim(&request.params) {
+        return modern::open(request, meta, around, offers).map(Route::Modern);
+    }
+    if request.method == Method::Initialize.as_str() {
+        return Ok(Route::Handshake);
+    }
+    let version = match around {
+        Around::Stream {
+            legacy: Some(version),
+        } => version,
+        Around::Stream { legacy: None } | Around::Direct => {
+            // Any time after the connection stands, a ping is answered.
+            if request.method == Method::Ping.as_str() {
+                Version::V2025_11_25
+            } else {
+                return Err(modern::without_claim());
+            }
+        }
+        Around::Http { headers, session } => legacy::http_version(headers, session)?,
+    };
+    legacy::method(version, &request.method, offers).map(|method| Route::Legacy(version, method))
+}
+
+/// Tells whether the version header of a message names a modern revision, known or not.
+pub(crate) fn names_modern_version(headers: &dyn Mirrored) -> bool {
+    match headers.field("MCP-Protocol-Version").values() {
+        [name] => std::str::from_utf8(name).is_ok_and(legacy::names_modern),
+        _ => false,
+    }
+}
+
+/// Tells whether a revision belongs to the modern era.
+pub(crate) fn is_modern(version: Version) -> bool {
+    version >= Version::V2026_07_28
+}
+
+/// Tells whether `notifications/progress` may carry a message under this revision.
+pub(crate) fn has_progress_message(version: Version) -> bool {
+    version >= Version::V2025_03_26
+}
+
+/// Tells whether an error may leave out the id of its request under this revision.
+pub(crate) fn has_anonymous_errors(version: Version) -> bool {
+    version >= Version::V2025_11_25
+}
+
+/// Tells whether an array of messages may arrive under this revision.
+pub(crate) fn has_batches(version: Version) -> bool {
+    version == Version::V2025_03_26
+}
+
+/// What a request came to, before its era has stamped it.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    Tool(ToolResult),
+    Read(ReadResult),
+    Prompt(PromptResult),
+    Completion(Completion),
+    /// The client is to be asked something, then to come again (modern alone).
+    InputRequired(asking::InputRequired),
+    /// The server ends a subscription (modern alone).
+    Closing(Id),
+}
+
+/// What a server puts on its results.
+#[derive(Debug)]
+pub(crate) struct Stamp {
+    /// How long results may be kept by clients, where nobody says otherwise.
+    pub(crate) cache: Cache,
+    /// `{"io.modelcontextprotocol/serverInfo":{…}}`, or nothing if it is configured off.
+    pub(crate) server_info: Option<Box<str>>,
+}
+
+impl Stamp {
+    pub(crate) fn new(info: &Implementation, cache: Cache) -> Self {
+        let text = serde_json::json!({ meta::SERVER_INFO: info }).to_string();
+        Self {
+            server_info: Some(text.into()),
+            cache,
+        }
+    }
+}
+
+/// Writes the answer to a request: one message without a line feed.
+pub(crate) fn answer(version: Version, id: &Id, reply: Reply, stamp: &Stamp) -> Vec<u8> {
+    let mut out = Vec::with_capacity(256);
+    jsonrpc::begin_result(&mut out, id);
+    match is_modern(version) {
+        true => modern::write(&mut out, reply, stamp),
+        false => legacy::write(&mut out, version, reply),
+    }
+    out.push(b'}');
+    out
+}
+
+/// Writes an error answer.
+pub(crate) fn refuse(id: Option<&Id>, error: &RpcError) -> Vec<u8> {
+    let mut out = Vec::with_capacity(160);
+    jsonrpc::write_error(&mut out, id, error);
+    out
+}
+
+/// Turns an error that a handler raised into the one that its era knows, with its HTTP status.
+pub(crate) fn adapt(version: Version, error: RpcError) -> Refusal {
+    match is_modern(version) {
+        true => modern::adapt(error),
+        false => Refusal::new(200, legacy::adapt(error)),
+    }
+}
+
+/// The error for a resource that does not exist.
+pub(crate) fn resource_not_found(version: Version, uri: &str) -> RpcError {
+    let code = match is_modern(version) {
+        true => RpcError::INVALID_PARAMS,
+        false => RpcError::RESOURCE_NOT_FOUND,
+    };
+    RpcError::new(code, "Resource not found").with_data(serde_json::json!({ "uri": uri }))
+}
+
+/// Appends members to the object that begins at `start` and has just been written.
+pub(crate) fn extend_object(out: &mut Vec<u8>, start: usize, members: &[(&str, &dyn ErasedJson)]) {
+    debug_assert_eq!(out.last(), Some(&b'}'));
+    out.pop();
+    for (name, value) in members {
+        if out.len() > start + 1 {
+            out.push(b',');
+        }
+        jsonrpc::write_json(out, *name);
+        out.push(b':');
+        value.write(out);
+    }
+    out.push(b'}');
+}
+
+/// Anything that can be written as JSON, behind a pointer.
+pub(crate) trait ErasedJson {
+    fn write(&self, out: &mut Vec<u8>);
+}
+
+impl<T: Serialize + ?Sized> ErasedJson for T {
+    fn write(&self, out: &mut Vec<u8>) {
+        jsonrpc::write_json(out, self);
+    }
+}
+
+/// Writes the result object of one page of a list.
+pub(crate) fn write_list(
+    version: Version,
+    member: &str,
+    mut definitions: Vec<Value>,
+    next: Option<String>,
+    cache: Cache,
+    stamp: &Stamp,
+) -> Vec<u8> {
+    let modern = is_modern(version);
+    if !modern {
+        definitions
+            .iter_mut()
+            .for_each(|definition| legacy::downgrade_definition(version, definition));
+    }
+    let mut out = b"{}".to_vec();
+    extend_object(&mut out, 0, &[(member, &definitions)]);
+    if let Some(next) = next {
+        extend_object(&mut out, 0, &[("nextCursor", &next)]);
+    }
+    if modern {
+        modern::seal(&mut out, 0, "complete", Some(cache), Map::new(), stamp);
+    }
+    out
+}

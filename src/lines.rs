@@ -1,0 +1,369 @@
+//! MCP over a pair of byte streams: one message a line.
+//!
+//! This is the framing of stdio, and serves Unix sockets, TCP and pipes as well (MCP 2026-07-28, basic/transports/stdio).
+//! Connection: whoever opens the stream is the client. Cancellation: `notifications/cancelled`, or the end of the stream.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_lite::{AsyncRead, AsyncWrite, future};
+
+use crate::Server;
+use crate::era;
+use crate::protocol::jsonrpc::{self, RpcError};
+use crate::server::call::Answer;
+use crate::server::dispatch::{self, Intake};
+use crate::server::peer::{Kind, Peer};
+use crate::signal::{Reason, Signal};
+
+/// How much is read at once.
+const READ: usize = 16 * 1024;
+
+/// How much may wait to be written before nothing more is read.
+const BACKLOG: usize = 1024 * 1024;
+
+/// How much capacity a buffer keeps while there is nothing in it.
+const KEPT: usize = 64 * 1024;
+
+/// How many reads one poll makes, so that a busy client leaves time to the other tasks of the thread.
+const READS: usize = 32;
+
+/// How many messages in a row are answered although nobody can tell which request the answer is for.
+const UNANSWERABLE: u32 = 16;
+
+/// Serves one client until the end of its input, or until the server is closed.
+///
+/// Requests run concurrently; answers leave in the order in which handlers end. At the end of input every running
+/// handler's signal fires with [`Reason::Closed`]; what finishes within [`Limits::grace`](crate::Limits::grace) is
+/// still answered, then the handlers that run on are dropped. A line over
+/// [`Limits::message_bytes`](crate::Limits::message_bytes) is answered with an error, and the next one is served.
+///
+/// # Errors
+///
+/// Returns the first error of either stream, except that a peer that closed its end is an ordinary end.
+///
+/// # Cancellation
+///
+/// Dropping the future drops the handlers that run, without a grace.
+///
+/// # Examples
+///
+/// ```
+/// use smol_mcp::{NoInput, Server, Tool, lines};
+///
+/// let server = Server::builder("clock", "1.0.0")
+///     .tool(Tool::new("now", |_: NoInput| async { "noon" }))
+///     .build()?;
+/// let input = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+/// let mut output = Vec::new();
+/// smol::block_on(lines::serve(&server, &input[..], &mut output))?;
+/// assert_eq!(output, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub async fn serve<R, W>(server: &Server, input: R, output: W) -> io::Result<()>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let peer = Peer::new(&server.0, Kind::Stream);
+    let mut connection = Connection {
+        guard: Guard(peer),
+        input,
+        output,
+        inbox: Inbox::default(),
+        outbox: Outbox::default(),
+        unanswerable: 0,
+    };
+    let end = future::poll_fn(|cx| connection.poll_serve(cx)).await;
+    let drained = match end {
+        Ok(End::Input) => connection.drain(server.0.limits.grace).await,
+        Ok(End::Server) => future::poll_fn(|cx| connection.poll_write(cx)).await,
+        Err(err) => Err(err),
+    };
+    match drained {
+        Err(err)
+            if matches!(
+                err.kind(),
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset
+            ) =>
+        {
+            Ok(())
+        }
+        other => other,
+    }
+}
+
+/// Why reading has ended.
+enum End {
+    Input,
+    Server,
+}
+
+struct Connection<R, W> {
+    guard: Guard,
+    input: R,
+    output: W,
+    inbox: Inbox,
+    outbox: Outbox,
+    unanswerable: u32,
+}
+
+/// Ends what runs for the peer, however the connection ends.
+struct Guard(Arc<Peer>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.feed.discard();
+        self.0.inflight.abort_all(&Reason::Closed);
+        self.0.inflight.clear();
+    }
+}
+
+/// What has been read and is no whole line yet.
+#[derive(Default)]
+struct Inbox {
+    buffer: Vec<u8>,
+    /// Where the first line that has not been taken begins.
+    start: usize,
+    /// Up to where there is no line feed.
+    scanned: usize,
+    /// The line that is being read is too long, and is thrown away up to its end.
+    skipping: bool,
+}
+
+/// What is to be written.
+#[derive(Default)]
+struct Outbox {
+    buffer: Vec<u8>,
+    written: usize,
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
+    /// Reads, begins calls, and writes what they say. One task does it all, so that there is one writer.
+    fn poll_serve(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<End>> {
+        for _ in 0..READS {
+            let closed =
+                self.outbox.is_open() && self.guard.0.feed.drain_lines(&mut self.outbox.buffer, cx);
+            let written = self.poll_write(cx)?;
+            if closed {
+                return Poll::Ready(Ok(End::Server));
+            }
+            if self.take_lines() {
+                continue;
+            }
+            if !self.outbox.is_open() {
+                // Full: what makes room is the peer that reads.
+                ready!(written);
+                continue;
+            }
+            if ready!(self.poll_read(cx))? == 0 {
+                self.take_rest();
+                return Poll::Ready(Ok(End::Input));
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let inbox = &mut self.inbox;
+        inbox.make_room();
+        let end = inbox.buffer.len();
+        inbox.buffer.resize(end + READ, 0);
+        let read = Pin::new(&mut self.input).poll_read(cx, &mut inbox.buffer[end..]);
+        let count = match &read {
+            Poll::Ready(Ok(count)) => *count,
+            _ => 0,
+        };
+        inbox.buffer.truncate(end + count);
+        read
+    }
+
+    /// Begins the calls of the lines that are there, while there is room for answers. Tells whether there was a line.
+    fn take_lines(&mut self) -> bool {
+        let mut any = false;
+        while self.outbox.is_open() {
+            let most = self.guard.0.server.limits.message_bytes;
+            match self.inbox.next_line(most) {
+                None => return any,
+                Some(Line::Message { start, end }) => self.take(start, end),
+                Some(Line::TooLong { id }) => {
+                    let message = format!("Parse error: a message of more than {most} bytes");
+                    let error = RpcError::new(RpcError::PARSE_ERROR, message);
+                    self.say(era::refuse(id.as_ref(), &error));
+                }
+            }
+            any = true;
+        }
+        any
+    }
+
+    /// Serves a last line without a line feed.
+    fn take_rest(&mut self) {
+        let (start, end) = (self.inbox.start, self.inbox.buffer.len());
+        if !self.inbox.skipping {
+            self.take(start, end);
+        }
+    }
+
+    /// Takes one line, without its line feed.
+    fn take(&mut self, start: usize, end: usize) {
+        let line = &self.inbox.buffer[start..end];
+        let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return;
+        }
+        match dispatch::receive(&self.guard.0, line, &Signal::never()) {
+            Intake::Silent => {}
+            Intake::Call(call) => {
+                self.unanswerable = 0;
+                call.drain_lines(&mut self.outbox.buffer);
+            }
+            Intake::Answer(Answer {
+                body,
+                anonymous: false,
+                ..
+            }) => {
+                self.unanswerable = 0;
+                self.say(body);
+            }
+            Intake::Answer(Answer { body, .. }) => self.say_anonymous(body),
+        }
+    }
+
+    /// Writes an error that names no request, unless the revision has none such, or the peer sends nothing else.
+    fn say_anonymous(&mut self, body: Vec<u8>) {
+        self.unanswerable = self.unanswerable.saturating_add(1);
+        let known = self
+            .guard
+            .0
+            .legacy_version()
+            .is_none_or(era::has_anonymous_errors);
+        if known && self.unanswerable <= UNANSWERABLE {
+            self.say(body);
+        } else {
+            log::warn!("ignored an unreadable message");
+        }
+    }
+
+    fn say(&mut self, body: Vec<u8>) {
+        self.outbox.buffer.extend_from_slice(&body);
+        self.outbox.buffer.push(b'\n');
+    }
+
+    /// Writes what waits.
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let Outbox { buffer, written } = &mut self.outbox;
+        if buffer.is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        while *written < buffer.len() {
+            match ready!(Pin::new(&mut self.output).poll_write(cx, &buffer[*written..]))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                count => *written += count,
+            }
+        }
+        *written = 0;
+        buffer.clear();
+        buffer.shrink_to(KEPT);
+        Pin::new(&mut self.output).poll_flush(cx)
+    }
+
+    /// Fires what runs, and lets answers out for the grace.
+    async fn drain(&mut self, grace: Duration) -> io::Result<()> {
+        let peer = self.guard.0.clone();
+        peer.inflight.abort_all(&Reason::Closed);
+        let patience = Signal::timeout(grace);
+        let settled = patience.run(peer.inflight.drained(&patience));
+        let written = future::poll_fn(|cx| {
+            peer.feed.drain_lines(&mut self.outbox.buffer, cx);
+            ready!(self.poll_write(cx))?;
+            Poll::<io::Result<()>>::Pending
+        });
+        future::or(
+            async {
+                let _ = settled.await;
+                Ok(())
+            },
+            written,
+        )
+        .await?;
+        // What ended last may not have been written yet.
+        let rest = future::poll_fn(|cx| {
+            peer.feed.drain_lines(&mut self.outbox.buffer, cx);
+            self.poll_write(cx)
+        });
+        patience.run(rest).await.unwrap_or(Ok(()))
+    }
+}
+
+impl Outbox {
+    fn is_open(&self) -> bool {
+        self.buffer.len() - self.written < BACKLOG
+    }
+}
+
+enum Line {
+    Message { start: usize, end: usize },
+    TooLong { id: Option<jsonrpc::Id> },
+}
+
+impl Inbox {
+    /// Finds the next whole line.
+    fn next_line(&mut self, most: usize) -> Option<Line> {
+        loop {
+            let found =
+                memchr::memchr(b'\n', &self.buffer[self.scanned..]).map(|at| self.scanned + at);
+            let Some(end) = found else {
+                self.scanned = self.buffer.len();
+                return self.too_long(most);
+            };
+            let start = std::mem::replace(&mut self.start, end + 1);
+            self.scanned = end + 1;
+            if !std::mem::take(&mut self.skipping) {
+                return Some(self.checked(start, end, most));
+            }
+        }
+    }
+
+    fn checked(&self, start: usize, end: usize, most: usize) -> Line {
+        match end - start > most {
+            false => Line::Message { start, end },
+            true => Line::TooLong {
+                id: jsonrpc::id_in_prefix(&self.buffer[start..start + most]),
+            },
+        }
+    }
+
+    /// Gives up a line that has no end yet and is too long already.
+    fn too_long(&mut self, most: usize) -> Option<Line> {
+        if self.skipping {
+            self.start = self.buffer.len();
+            return None;
+        }
+        let line = &self.buffer[self.start..];
+        if line.len() <= most {
+            return None;
+        }
+        let id = jsonrpc::id_in_prefix(&line[..most]);
+        self.skipping = true;
+        self.start = self.buffer.len();
+        Some(Line::TooLong { id })
+    }
+
+    /// Moves what is not taken yet to the front, and gives back the memory of a long line.
+    fn make_room(&mut self) {
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.scanned -= self.start;
+            self.start = 0;
+        }
+        if self.buffer.is_empty() {
+            self.buffer.shrink_to(KEPT);
+        }
+    }
+}

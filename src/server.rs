@@ -1,0 +1,413 @@
+//! The server: what it offers, and one call from its method to its answer. It knows no transport.
+
+mod ask;
+mod asks;
+mod builder;
+pub(crate) mod call;
+mod context;
+pub(crate) mod dispatch;
+mod failure;
+pub(crate) mod feed;
+pub(crate) mod inflight;
+mod outgoing;
+pub(crate) mod peer;
+mod progress;
+mod prompts;
+mod registry;
+mod resources;
+mod seal;
+mod subscriptions;
+mod tools;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+use serde_json::Value;
+
+pub use self::ask::{Answers, Ask, AskError};
+pub use self::builder::{Builder, Limits};
+pub use self::context::Context;
+pub use self::failure::HandlerError;
+pub use self::progress::{Amount, IntoTotal};
+pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
+pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
+pub use self::tools::{IntoToolHandler, IntoToolResult, NoInput, Structured, Tool};
+
+use self::call::Call;
+use self::dispatch::Completer;
+use self::peer::Peer;
+use self::registry::{Listed, Registry};
+use self::seal::Seal;
+use self::subscriptions::{Bus, Change};
+use crate::era::{Offers, Stamp};
+use crate::executor::Spawner;
+use crate::protocol::Implementation;
+use crate::protocol::jsonrpc::Id;
+use crate::signal::{Controller, Reason, Signal};
+
+/// An MCP server: tools, resources and prompts, ready to be served by any transport.
+///
+/// Cheap to clone; all clones are the same server. One server may serve many transports at a time.
+///
+/// ```
+/// use smol_mcp::{Server, Tool};
+///
+/// let server = Server::builder("greeter", "1.0.0")
+///     .tool(Tool::new("greet", |name: Vec<String>| async move { format!("Hello, {}!", name.join(" and ")) }))
+///     .build()?;
+/// # let _ = server;
+/// # Ok::<_, smol_mcp::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Server(pub(crate) Arc<Inner>);
+
+/// What all clones share.
+pub(crate) struct Inner {
+    pub(crate) info: Implementation,
+    pub(crate) instructions: Option<String>,
+    pub(crate) offers: Offers,
+    pub(crate) limits: Limits,
+    pub(crate) spawner: Spawner,
+    pub(crate) tools: Registry<Tool>,
+    pub(crate) resources: Registry<Resource>,
+    pub(crate) templates: Registry<ResourceTemplate>,
+    pub(crate) prompts: Registry<Prompt>,
+    pub(crate) completer: Option<Completer>,
+    pub(crate) seal: Seal,
+    pub(crate) bus: Bus,
+    hooks: Hooks,
+    stamp: Stamp,
+    peers: Mutex<Peers>,
+    /// Fires when the server is closed.
+    closing: Controller,
+}
+
+type Peers = Vec<Weak<Peer>>;
+
+type OnFailure = dyn Fn(&Failure<'_>) + Send + Sync;
+type OnCancelled = dyn Fn(&Cancelled<'_>) + Send + Sync;
+type OnProgressed = dyn Fn(&Progressed<'_>) + Send + Sync;
+
+/// What the author wants to be told of.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    pub(crate) on_error: Option<Box<OnFailure>>,
+    pub(crate) on_cancelled: Option<Box<OnCancelled>>,
+    pub(crate) on_progress: Option<Box<OnProgressed>>,
+}
+
+/// An unexpected failure of a handler, as the operator sees it. The client has read a generic text.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Failure<'a> {
+    /// The method of the request: `tools/call`.
+    pub method: &'static str,
+    /// The tool, prompt or resource.
+    pub subject: &'a str,
+    /// The id of the request.
+    pub id: &'a Id,
+    /// How long the handler ran.
+    pub elapsed: Duration,
+    /// What it failed with.
+    pub error: &'a HandlerError,
+}
+
+/// A cancellation that a client has sent.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Cancelled<'a> {
+    /// The id of the request that nobody waits for any more.
+    pub request_id: &'a Id,
+    /// Why, in the client's words: untrusted, and at most 256 characters.
+    pub reason: Option<&'a str>,
+    /// Whether a running request was found and aborted.
+    pub aborted: bool,
+}
+
+/// Progress that a client reports on what it was asked (before 2026-07-28).
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Progressed<'a> {
+    /// The id of the client's request that is being served.
+    pub call: &'a Id,
+    /// The key of the question.
+    pub key: &'a str,
+    /// The method of the server's request: `sampling/createMessage`.
+    pub method: &'static str,
+    /// How far it is, as the client says.
+    pub progress: f64,
+    /// How far it has to go, if the client knows.
+    pub total: Option<f64>,
+    /// What the client says of it: untrusted.
+    pub message: Option<&'a str>,
+}
+
+/// A list that may change while a server runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum List {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources and their templates.
+    Resources,
+}
+
+impl Server {
+    /// Begins a server of this name and version.
+    pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
+        Builder::new(Implementation::new(name, version))
+    }
+
+    /// Returns the name and version that clients see.
+    pub fn info(&self) -> &Implementation {
+        &self.0.info
+    }
+
+    /// Closes the server: every running handler's signal fires with [`Reason::ServerClosed`], what finishes within
+    /// the grace is still answered, then handlers that run on are dropped.
+    ///
+    /// New requests are refused from the first moment. Transports that serve this server end by themselves.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future stops the waiting; the signals have fired, and the server stays closed.
+    pub async fn close(&self, grace: Duration) {
+        let peers = self.0.shut();
+        for peer in &peers {
+            peer.inflight.abort_all(&Reason::ServerClosed);
+        }
+        let patience = Signal::timeout(grace);
+        for peer in &peers {
+            peer.inflight.drained(&patience).await;
+        }
+        for peer in peers {
+            peer.feed.close();
+            peer.inflight.clear();
+        }
+    }
+
+    /// Returns a signal that fires when the server is closed.
+    pub fn closed(&self) -> Signal {
+        self.0.closing.signal()
+    }
+
+    /// Returns the number of requests whose handlers run now.
+    pub fn calls_in_flight(&self) -> usize {
+        let peers: Vec<_> = self.0.peers().iter().filter_map(Weak::upgrade).collect();
+        peers.iter().map(|peer| peer.inflight.len()).sum()
+    }
+
+    /// Adds a tool while the server runs. Clients that want to know are told of it.
+    ///
+    /// The tool stands at the end of the list. Only a server that said so by
+    /// [`Builder::list_changed`] tells its clients.
+    ///
+    /// # Errors
+    ///
+    /// The same mistakes are refused as at [`Builder::build`], and a tool of a server that was built without tools, since
+    /// clients may know already that it has none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use smol_mcp::{List, NoInput, Server, Tool};
+    ///
+    /// let server = Server::builder("shelf", "1.0.0").list_changed([List::Tools]).build()?;
+    /// server.add_tool(Tool::new("greet", |_: NoInput| async { "hello" }))?;
+    /// assert!(server.remove_tool("greet"));
+    /// assert!(!server.remove_tool("greet"));
+    /// # Ok::<_, smol_mcp::Error>(())
+    /// ```
+    pub fn add_tool(&self, tool: Tool) -> Result<(), crate::Error> {
+        tool.check()?;
+        self.add(&self.0.tools, "tool", tool, List::Tools)
+    }
+
+    /// Takes a tool away while the server runs. Calls of it that run are not touched.
+    ///
+    /// Returns whether there was one.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.remove(&self.0.tools, name, List::Tools)
+    }
+
+    /// Adds a resource while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add_tool`](Self::add_tool).
+    pub fn add_resource(&self, resource: Resource) -> Result<(), crate::Error> {
+        resource.check()?;
+        self.add(&self.0.resources, "resource", resource, List::Resources)
+    }
+
+    /// Takes a resource away while the server runs.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.remove(&self.0.resources, uri, List::Resources)
+    }
+
+    /// Adds a family of resources while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add_tool`](Self::add_tool).
+    pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<(), crate::Error> {
+        let list = List::Resources;
+        self.add(&self.0.templates, "resource template", template, list)
+    }
+
+    /// Takes a family of resources away while the server runs.
+    pub fn remove_resource_template(&self, pattern: &str) -> bool {
+        self.remove(&self.0.templates, pattern, List::Resources)
+    }
+
+    /// Adds a prompt while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add_tool`](Self::add_tool).
+    pub fn add_prompt(&self, prompt: Prompt) -> Result<(), crate::Error> {
+        self.add(&self.0.prompts, "prompt", prompt, List::Prompts)
+    }
+
+    /// Takes a prompt away while the server runs.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.remove(&self.0.prompts, name, List::Prompts)
+    }
+
+    /// Tells clients that a list has changed, although it was not changed here: its entries may read differently now.
+    ///
+    /// Does nothing unless the server said by [`Builder::list_changed`] that the list may change. Never blocks; a client
+    /// that reads slowly is told once.
+    pub fn list_changed(&self, list: List) {
+        subscriptions::publish(&self.0, Change::List(list));
+    }
+
+    /// Tells the clients that have subscribed to a resource that its contents have changed.
+    ///
+    /// Does nothing unless the server offers [`Builder::subscriptions`]. Never blocks; a client that reads slowly is told
+    /// once.
+    pub fn resource_updated(&self, uri: &str) {
+        subscriptions::publish(&self.0, Change::Resource(uri));
+    }
+
+    fn add<T: Listed>(
+        &self,
+        registry: &Registry<T>,
+        what: &str,
+        item: T,
+        list: List,
+    ) -> Result<(), crate::Error> {
+        let offers = &self.0.offers;
+        let offered = match list {
+            List::Tools => offers.tools,
+            List::Prompts => offers.prompts,
+            List::Resources => offers.resources,
+        };
+        if !offered {
+            let key = item.key();
+            return Err(crate::Error::definition(format!(
+                "{what} {key:?}: the server was built without any, and without `list_changed` for them"
+            )));
+        }
+        registry
+            .add(item)
+            .map_err(|item| crate::Error::twice(what, item.key()))?;
+        self.list_changed(list);
+        Ok(())
+    }
+
+    fn remove<T: Listed>(&self, registry: &Registry<T>, key: &str, list: List) -> bool {
+        let removed = registry.remove(key).is_some();
+        if removed {
+            self.list_changed(list);
+        }
+        removed
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("name", &self.0.info.name)
+            .field("version", &self.0.info.version)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Inner {
+    fn peers(&self) -> MutexGuard<'_, Peers> {
+        self.peers
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn register(&self, peer: &Arc<Peer>) {
+        let mut peers = self.peers();
+        peers.retain(|known| known.strong_count() > 0);
+        peers.push(Arc::downgrade(peer));
+    }
+
+    /// Returns who is there.
+    pub(crate) fn live_peers(&self) -> Vec<Arc<Peer>> {
+        self.peers().iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Refuses all that comes from now on, and returns who is there.
+    fn shut(&self) -> Vec<Arc<Peer>> {
+        self.closing.abort(Reason::ServerClosed);
+        self.live_peers()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closing.signal().is_aborted()
+    }
+
+    pub(crate) fn stamp(&self) -> &Stamp {
+        &self.stamp
+    }
+
+    /// Tells the operator what the client is not told.
+    fn report(&self, call: &Call, error: &HandlerError) {
+        let (method, elapsed) = (call.method.as_str(), call.started.elapsed());
+        log::error!("{method} {} ({}): {error}", call.subject, call.id);
+        if let Some(on_error) = &self.hooks.on_error {
+            on_error(&Failure {
+                method,
+                subject: &call.subject,
+                id: &call.id,
+                elapsed,
+                error,
+            });
+        }
+    }
+
+    /// Tells the author of a cancellation.
+    fn report_cancelled(&self, cancelled: &Cancelled<'_>) {
+        let why = cancelled
+            .reason
+            .map_or_else(|| "no reason given".to_owned(), |text| format!("{text:?}"));
+        log::debug!(
+            "cancelled: {} ({why}), aborted: {}",
+            cancelled.request_id,
+            cancelled.aborted
+        );
+        if let Some(on_cancelled) = &self.hooks.on_cancelled {
+            on_cancelled(cancelled);
+        }
+    }
+
+    /// Tells the author of progress on something that a client was asked.
+    fn report_progress(&self, progressed: &Progressed<'_>) {
+        if let Some(on_progress) = &self.hooks.on_progress {
+            on_progress(progressed);
+        }
+    }
+
+    /// The `capabilities` that are advertised.
+    pub(crate) fn capabilities(&self) -> Value {
+        self.offers.to_json()
+    }
+}

@@ -1,0 +1,310 @@
+//! Setting up a server. Every mistake is found at [`Builder::build`] and returned; nothing panics later.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::context::Context;
+use super::dispatch::Completer;
+use super::failure::HandlerError;
+use super::prompts::Prompt;
+use super::registry::{Listed, Registry};
+use super::resources::{Resource, ResourceTemplate};
+use super::seal::Seal;
+use super::tools::{Tool, Work};
+use super::{Cancelled, Failure, Hooks, Inner, List, Progressed, Server};
+use crate::Error;
+use crate::era::{Lists, Offers, Reply, Stamp};
+use crate::executor::Spawner;
+use crate::protocol::{Cache, Completion, CompletionRequest, Implementation};
+use crate::random;
+
+/// Bounds that keep a server whole whatever its clients do.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// The largest message that is read, in bytes. Default: 4 MiB.
+    pub message_bytes: usize,
+    /// How many requests of one connection, or of one session, run at a time. Default: 1024.
+    ///
+    /// Requests over HTTP outside of sessions count together, against 64 times this number.
+    pub calls_per_peer: usize,
+    /// How many entries one page of a list holds. Default: 1000.
+    pub page_size: usize,
+    /// How many subscriptions of modern clients are open at a time, over all of them. Default: 1024.
+    pub subscriptions: usize,
+    /// How long a legacy client may take to answer what it is asked. Default: 10 min.
+    ///
+    /// People take their time; a client that reports progress gets this much again.
+    pub ask_timeout: Duration,
+    /// How long it may take in all, whatever progress it reports. Default: 1 h.
+    pub ask_timeout_in_all: Duration,
+    /// How long handlers may still answer after the end of input, or of a connection. Default: 1 s.
+    pub grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message_bytes: 4 << 20,
+            calls_per_peer: 1024,
+            page_size: 1000,
+            subscriptions: 1024,
+            ask_timeout: Duration::from_secs(10 * 60),
+            ask_timeout_in_all: Duration::from_secs(60 * 60),
+            grace: Duration::from_secs(1),
+        }
+    }
+}
+
+/// Sets up a [`Server`].
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct Builder {
+    info: Implementation,
+    instructions: Option<String>,
+    limits: Limits,
+    cache: Cache,
+    spawner: Spawner,
+    hooks: Hooks,
+    tools: Vec<Tool>,
+    resources: Vec<Resource>,
+    templates: Vec<ResourceTemplate>,
+    prompts: Vec<Prompt>,
+    completer: Option<Completer>,
+    changing: Lists,
+    subscriptions: bool,
+    state_keys: Vec<Vec<u8>>,
+    state_lifetime: Duration,
+}
+
+impl Builder {
+    pub(super) fn new(info: Implementation) -> Self {
+        Self {
+            info,
+            instructions: None,
+            limits: Limits::default(),
+            cache: Cache::default(),
+            spawner: Spawner::default(),
+            hooks: Hooks::default(),
+            tools: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            prompts: Vec::new(),
+            completer: None,
+            changing: Lists::default(),
+            subscriptions: false,
+            state_keys: Vec::new(),
+            state_lifetime: Duration::from_secs(10 * 60),
+        }
+    }
+
+    /// Says who the server is, with more than a name and a version.
+    pub fn info(mut self, info: Implementation) -> Self {
+        self.info = info;
+        self
+    }
+
+    /// Tells the client's model how to use the server.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Adds a resource.
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
+    /// Adds a family of resources. Of several that fit an address, the first one is asked.
+    pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
+        self.templates.push(template);
+        self
+    }
+
+    /// Adds a prompt.
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Completes arguments of prompts and of resource templates.
+    pub fn completion<F, Fut>(mut self, complete: F) -> Self
+    where
+        F: Fn(CompletionRequest, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Completion, HandlerError>> + Send + 'static,
+    {
+        let completer = move |request, cx| -> Work {
+            let future = complete(request, cx);
+            Box::pin(async move { future.await.map(Reply::Completion) })
+        };
+        self.completer = Some(Box::new(completer));
+        self
+    }
+
+    /// Says which lists may change while the server runs: clients are told when they do.
+    ///
+    /// What is named here is offered, even if there is nothing in it yet.
+    pub fn list_changed(mut self, lists: impl IntoIterator<Item = List>) -> Self {
+        for list in lists {
+            match list {
+                List::Tools => self.changing.tools = true,
+                List::Prompts => self.changing.prompts = true,
+                List::Resources => self.changing.resources = true,
+            }
+        }
+        self
+    }
+
+    /// Says whether clients can subscribe to resources, to be told by [`Server::resource_updated`]. Default: they cannot.
+    pub fn subscriptions(mut self, subscriptions: bool) -> Self {
+        self.subscriptions = subscriptions;
+        self
+    }
+
+    /// Sets the keys that seal what clients carry from one round of questions to the next
+    /// ([`Context::set_state`], and the answers of earlier rounds).
+    ///
+    /// The first one seals, each of them opens. Several processes that serve the same clients need the same keys; to
+    /// change a key, put the new one first and leave the old one in for a state's lifetime. Each is to be at least 32
+    /// bytes that nobody guesses. Default: one random key, as long as the process runs.
+    pub fn state_keys(mut self, keys: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> Self {
+        self.state_keys = keys.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets how long a client may take from one round of questions to the next. Default: 10 min.
+    pub fn state_lifetime(mut self, lifetime: Duration) -> Self {
+        self.state_lifetime = lifetime;
+        self
+    }
+
+    /// Sets the bounds.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Says how long clients may keep lists and resources (2026-07-28 on). Default: not at all.
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.cache = cache;
+        self
+    }
+
+    /// Runs handlers on an executor of the application's instead of smol's global one.
+    pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
+        self.spawner = Spawner::on(executor);
+        self
+    }
+
+    /// Is told of every unexpected failure of a handler, unless its request had been cancelled before.
+    pub fn on_error(mut self, on_error: impl Fn(&Failure<'_>) + Send + Sync + 'static) -> Self {
+        self.hooks.on_error = Some(Box::new(on_error));
+        self
+    }
+
+    /// Is told once of every cancellation that a client sends.
+    pub fn on_cancelled(
+        mut self,
+        on_cancelled: impl Fn(&Cancelled<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.on_cancelled = Some(Box::new(on_cancelled));
+        self
+    }
+
+    /// Is told of progress that legacy clients report on what they were asked.
+    pub fn on_progress(
+        mut self,
+        on_progress: impl Fn(&Progressed<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.on_progress = Some(Box::new(on_progress));
+        self
+    }
+
+    /// Makes the server.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first mistake in a definition; the message names the thing. Without
+    /// [`state_keys`](Self::state_keys) it may also be that the operating system has no random bytes.
+    pub fn build(self) -> Result<Server, Error> {
+        let limits = self.limits;
+        if limits.page_size == 0 {
+            return Err(Error::definition("a page must hold at least one entry"));
+        }
+        let seal = seal(&self.state_keys, self.state_lifetime)?;
+        let changing = self.changing;
+        let resources = !self.resources.is_empty() || !self.templates.is_empty();
+        let offers = Offers {
+            tools: changing.tools || !self.tools.is_empty(),
+            resources: changing.resources || self.subscriptions || resources,
+            prompts: changing.prompts || !self.prompts.is_empty(),
+            completions: self.completer.is_some(),
+            subscribe: self.subscriptions,
+            changing,
+            ..Offers::default()
+        };
+        self.tools.iter().try_for_each(Tool::check)?;
+        self.resources.iter().try_for_each(Resource::check)?;
+        let (page, cache) = (limits.page_size, self.cache);
+        let inner = Inner {
+            stamp: Stamp::new(&self.info, cache),
+            info: self.info,
+            instructions: self.instructions,
+            offers,
+            limits,
+            spawner: self.spawner,
+            tools: registry("tool", self.tools, page, cache)?,
+            resources: registry("resource", self.resources, page, cache)?,
+            templates: registry("resource template", self.templates, page, cache)?,
+            prompts: registry("prompt", self.prompts, page, cache)?,
+            completer: self.completer,
+            seal,
+            bus: Default::default(),
+            hooks: self.hooks,
+            peers: Default::default(),
+            closing: Default::default(),
+        };
+        Ok(Server(Arc::new(inner)))
+    }
+}
+
+fn seal(keys: &[Vec<u8>], lifetime: Duration) -> Result<Seal, Error> {
+    if keys.iter().any(|key| key.len() < 32) {
+        return Err(Error::definition("a state key must have at least 32 bytes"));
+    }
+    if !keys.is_empty() {
+        return Ok(Seal::new(keys.iter().map(Vec::as_slice), lifetime));
+    }
+    let key = random::bytes::<32>().map_err(|err| Error::io("random bytes", err))?;
+    Ok(Seal::new([&key[..]], lifetime))
+}
+
+fn registry<T: Listed>(
+    what: &str,
+    items: Vec<T>,
+    page_size: usize,
+    cache: Cache,
+) -> Result<Registry<T>, Error> {
+    let registry = Registry::new(page_size, cache);
+    for item in items {
+        registry
+            .add(item)
+            .map_err(|item| Error::twice(what, item.key()))?;
+    }
+    Ok(registry)
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("info", &self.info)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,155 @@
+//! What a handler gets beside its input.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde_core::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::Value;
+
+use super::Server;
+use super::call::Call;
+use super::progress::{self, Amount, IntoTotal};
+use crate::era;
+use crate::protocol::jsonrpc::{self, Id};
+use crate::protocol::meta::{self, Meta};
+use crate::protocol::{ClientCapabilities, Implementation, LogLevel, ProgressToken, Version};
+use crate::signal::Signal;
+
+/// The request that a handler serves: its signal, its progress, and who asks.
+///
+/// Cheap to clone, and allowed to outlive the request: once that has ended, what is said through it goes nowhere.
+#[derive(Clone)]
+pub struct Context(pub(crate) Arc<Call>);
+
+impl Context {
+    /// Returns the signal that fires when nobody waits for the answer any more.
+    ///
+    /// It is the same whatever the protocol revision and the transport. The reason tells what happened:
+    /// [`Reason`](crate::signal::Reason). A handler may make it stricter: `cx.signal().any(Duration::from_secs(10))`.
+    pub fn signal(&self) -> &Signal {
+        &self.0.signal
+    }
+
+    /// Reports progress to a client that asked for it; otherwise does nothing, and formats nothing.
+    ///
+    /// The number has to rise from report to report; one that does not, or is not finite, is dropped. `total` is a
+    /// number or `None`. Nothing is sent after the answer, nor once the client does not want one. A client that reads
+    /// slowly gets the newest report instead of all. Never blocks. (MCP 2026-07-28, basic/patterns/progress)
+    pub fn progress(
+        &self,
+        progress: impl Into<Amount>,
+        total: impl IntoTotal,
+        message: impl fmt::Display,
+    ) {
+        let Some(token) = &self.0.progress_token else {
+            return;
+        };
+        let (progress, total) = (
+            progress.into(),
+            total.into_total().filter(|total| total.is_finite()),
+        );
+        if progress.is_finite() {
+            let message =
+                era::has_progress_message(self.0.version).then_some(&message as &dyn fmt::Display);
+            self.0.say_progress(progress, || {
+                progress::notification(token, progress, total, message)
+            });
+        }
+    }
+
+    /// Returns the client's token for progress, if it asked for it.
+    pub fn progress_token(&self) -> Option<&ProgressToken> {
+        self.0.progress_token.as_ref()
+    }
+
+    /// Sends a log message to the client, if it asked for messages of this level.
+    ///
+    /// The messages of a request precede its answer, on its own stream. They must hold no secrets.
+    /// (MCP 2026-07-28, server/utilities/logging)
+    pub fn log(&self, level: LogLevel, data: impl Into<Value>) {
+        if self.0.log_level.is_none_or(|least| level < least) {
+            return;
+        }
+        struct Params(LogLevel, Value);
+        impl Serialize for Params {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let mut map = serializer.serialize_map(None)?;
+                map.serialize_entry("level", &self.0)?;
+                map.serialize_entry("data", &self.1)?;
+                map.end()
+            }
+        }
+        self.0.say(jsonrpc::notification(
+            "notifications/message",
+            &Params(level, data.into()),
+        ));
+    }
+
+    /// Returns the server that the handler belongs to: to change its lists, or to tell of a change.
+    pub fn server(&self) -> Server {
+        Server(self.0.peer.server.clone())
+    }
+
+    /// Returns the protocol revision that the request falls under.
+    pub fn protocol_version(&self) -> Version {
+        self.0.version
+    }
+
+    /// Returns the id of the request. Requests of different clients may have the same.
+    pub fn request_id(&self) -> &Id {
+        &self.0.id
+    }
+
+    /// Returns what the client says it is. Not verified: for display and logs.
+    pub fn client_info(&self) -> Option<Implementation> {
+        match self.meta_members() {
+            Some(Meta {
+                client_info: Some(raw),
+                ..
+            }) => serde_json::from_str(raw.get()).ok(),
+            _ => self
+                .0
+                .peer
+                .legacy_session()
+                .map(|session| session.client_info),
+        }
+    }
+
+    /// Returns what the client declared that it can do: with this request, or in its `initialize`.
+    pub fn client_capabilities(&self) -> ClientCapabilities {
+        match self.meta_members() {
+            Some(Meta {
+                capabilities: Some(raw),
+                ..
+            }) => ClientCapabilities::from_raw(raw),
+            _ => self
+                .0
+                .peer
+                .legacy_session()
+                .map(|session| session.capabilities)
+                .unwrap_or_default(),
+        }
+    }
+
+    /// Returns a member of the request's `_meta`: `traceparent`, or one of the application's own.
+    pub fn meta(&self, name: &str) -> Option<Value> {
+        let raw = self.0.meta.as_ref()?;
+        let mut members: serde_json::Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
+        members.remove(name)
+    }
+
+    fn meta_members(&self) -> Option<Meta<'_>> {
+        meta::read(self.0.meta.as_deref()?)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("method", &self.0.method.as_str())
+            .field("subject", &self.0.subject)
+            .field("id", &self.0.id)
+            .field("version", &self.0.version)
+            .finish_non_exhaustive()
+    }
+}

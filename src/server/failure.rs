@@ -1,0 +1,124 @@
+//! How a handler fails: in public, or not.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use super::ask::AskError;
+use crate::protocol::RpcError;
+
+/// The failure of a handler.
+///
+/// Any [`std::error::Error`] becomes one by `?`. It is then *unexpected*: the client reads a generic text, the operator
+/// gets all of it. What the client, and the model behind it, should read is said by [`public`](Self::public).
+///
+/// Like the error types of other crates that take everything by `?`, it does not implement [`std::error::Error`] itself.
+///
+/// ```
+/// use smol_mcp::HandlerError;
+///
+/// fn depth(text: &str) -> Result<u32, HandlerError> {
+///     let depth = text.parse()?; // unexpected: "Internal error" for the client
+///     if depth > 8 {
+///         return Err(HandlerError::public(format!("'depth' must be at most 8; got {depth}.")));
+///     }
+///     Ok(depth)
+/// }
+/// # assert!(depth("x").is_err());
+/// ```
+pub struct HandlerError(pub(crate) Box<Kind>);
+
+pub(crate) enum Kind {
+    /// Text for the client; a tool result with `isError`, or an error -32602/-32603 elsewhere.
+    Public(String),
+    /// A protocol error, as it is.
+    Rpc(RpcError),
+    /// The resource does not exist; each era has its own code for it.
+    NotFound,
+    /// Anything else.
+    Unexpected(Box<dyn StdError + Send + Sync>),
+    /// A panic, or the loss of the future.
+    Broken(String),
+}
+
+impl HandlerError {
+    /// Creates a failure whose text the client reads.
+    pub fn public(text: impl Into<String>) -> Self {
+        Self(Box::new(Kind::Public(text.into())))
+    }
+
+    /// Creates a failure that answers the request with a JSON-RPC error instead of a result.
+    ///
+    /// A code that belongs to the protocol and is not defined there becomes -32603.
+    pub fn rpc(error: RpcError) -> Self {
+        Self(Box::new(Kind::Rpc(error)))
+    }
+
+    /// Creates a failure that the client is told nothing of.
+    pub fn unexpected(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self(Box::new(Kind::Unexpected(error.into())))
+    }
+
+    /// Creates the failure of reading a resource that does not exist.
+    pub fn not_found() -> Self {
+        Self(Box::new(Kind::NotFound))
+    }
+
+    pub(crate) fn broken(text: String) -> Self {
+        Self(Box::new(Kind::Broken(text)))
+    }
+
+    /// Tells whether the client may read the text.
+    pub fn is_public(&self) -> bool {
+        matches!(*self.0, Kind::Public(_) | Kind::Rpc(_) | Kind::NotFound)
+    }
+
+    /// Tells whether the handler ended because a signal had fired.
+    pub fn is_aborted(&self) -> bool {
+        match &*self.0 {
+            Kind::Unexpected(error) => error.downcast_ref::<crate::signal::Aborted>().is_some(),
+            _ => false,
+        }
+    }
+}
+
+impl<E: StdError + Send + Sync + 'static> From<E> for HandlerError {
+    fn from(error: E) -> Self {
+        if let Some(asked) = AskError::find(&error) {
+            return asked.to_failure();
+        }
+        Self(Box::new(Kind::Unexpected(Box::new(error))))
+    }
+}
+
+impl fmt::Display for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::Public(text) => f.write_str(text),
+            Kind::Rpc(error) => error.fmt(f),
+            Kind::NotFound => f.write_str("not found"),
+            Kind::Unexpected(error) => {
+                error.fmt(f)?;
+                let mut source = error.source();
+                while let Some(cause) = source {
+                    write!(f, ": {cause}")?;
+                    source = cause.source();
+                }
+                Ok(())
+            }
+            Kind::Broken(text) => f.write_str(text),
+        }
+    }
+}
+
+impl fmt::Debug for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &*self.0 {
+            Kind::Public(_) => "public",
+            Kind::Rpc(_) => "rpc",
+            Kind::NotFound => "not found",
+            Kind::Unexpected(_) => "unexpected",
+            Kind::Broken(_) => "broken",
+        };
+        write!(f, "HandlerError({kind}: {self})")
+    }
+}

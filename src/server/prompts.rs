@@ -1,0 +1,128 @@
+//! Prompts: what they are registered with, and how functions fill them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::failure::HandlerError;
+use super::registry::Listed;
+use super::tools::Work;
+use crate::era::Reply;
+use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::{PromptInfo, PromptMessage, PromptResult};
+
+/// The arguments of a prompt, by name.
+pub type Arguments = BTreeMap<String, String>;
+
+/// A prompt: its definition and its handler.
+///
+/// ```
+/// use smol_mcp::Prompt;
+/// use smol_mcp::protocol::{PromptArgument, PromptInfo, PromptResult};
+///
+/// let info = PromptInfo::new("review").argument(PromptArgument::required("file"));
+/// let prompt = Prompt::new(info, |arguments, _cx| async move {
+///     PromptResult::user(format!("Review {}.", arguments["file"]))
+/// });
+/// # let _ = prompt;
+/// ```
+pub struct Prompt {
+    pub(crate) info: PromptInfo,
+    handler: Box<dyn Fn(Arguments, Context) -> Work + Send + Sync>,
+}
+
+impl Prompt {
+    /// Defines a prompt by what clients are told of it and by how it is filled.
+    ///
+    /// Arguments that the definition calls required are there when the handler runs.
+    pub fn new<F, Fut>(info: PromptInfo, handler: F) -> Self
+    where
+        F: Fn(Arguments, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoPromptResult> + Send + 'static,
+    {
+        let handler = move |arguments, cx| -> Work {
+            let future = handler(arguments, cx);
+            Box::pin(async move { future.await.into_prompt_result().map(Reply::Prompt) })
+        };
+        Self {
+            info,
+            handler: Box::new(handler),
+        }
+    }
+
+    /// Checks the arguments against the definition.
+    pub(crate) fn check_arguments(&self, arguments: &Arguments) -> Result<(), RpcError> {
+        let missing = self
+            .info
+            .arguments
+            .iter()
+            .find(|argument| argument.required && !arguments.contains_key(&argument.name));
+        match missing {
+            None => Ok(()),
+            Some(argument) => Err(RpcError::invalid_params(format!(
+                "Missing argument: {}",
+                argument.name
+            ))),
+        }
+    }
+
+    pub(crate) fn get(&self, arguments: Arguments, cx: Context) -> Work {
+        (self.handler)(arguments, cx)
+    }
+}
+
+impl Listed for Prompt {
+    const MEMBER: &'static str = "prompts";
+
+    fn key(&self) -> &str {
+        &self.info.name
+    }
+
+    fn definition(&self) -> Value {
+        json!(self.info)
+    }
+}
+
+impl fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prompt")
+            .field("name", &self.info.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a handler of a prompt may return: messages, a whole [`PromptResult`], or a `Result` of these.
+pub trait IntoPromptResult {
+    /// Makes the result.
+    ///
+    /// # Errors
+    ///
+    /// Returns the failure of the handler.
+    fn into_prompt_result(self) -> Result<PromptResult, HandlerError>;
+}
+
+impl IntoPromptResult for PromptResult {
+    fn into_prompt_result(self) -> Result<PromptResult, HandlerError> {
+        Ok(self)
+    }
+}
+
+impl IntoPromptResult for PromptMessage {
+    fn into_prompt_result(self) -> Result<PromptResult, HandlerError> {
+        Ok(PromptResult::from(vec![self]))
+    }
+}
+
+impl IntoPromptResult for Vec<PromptMessage> {
+    fn into_prompt_result(self) -> Result<PromptResult, HandlerError> {
+        Ok(self.into())
+    }
+}
+
+impl<T: IntoPromptResult, E: Into<HandlerError>> IntoPromptResult for Result<T, E> {
+    fn into_prompt_result(self) -> Result<PromptResult, HandlerError> {
+        self.map_err(Into::into)?.into_prompt_result()
+    }
+}

@@ -1,0 +1,212 @@
+//! Resources and templates: what they are registered with, and how functions read them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::{Value, json};
+
+use super::context::Context;
+use super::failure::HandlerError;
+use super::registry::Listed;
+use super::tools::Work;
+use crate::Error;
+use crate::era::Reply;
+use crate::protocol::uri_template::UriTemplate;
+use crate::protocol::{ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo};
+
+type Read = Box<dyn Fn(String, Variables, Context) -> Work + Send + Sync>;
+
+/// The values of a template's variables, by name.
+pub type Variables = BTreeMap<String, String>;
+
+/// One resource with an address of its own.
+///
+/// ```
+/// use smol_mcp::Resource;
+/// use smol_mcp::protocol::{ResourceContents, ResourceInfo};
+///
+/// let resource = Resource::new(ResourceInfo::new("memo:///today", "today"), |uri: String, _cx| async move {
+///     ResourceContents::text(uri, "Buy milk.")
+/// });
+/// # let _ = resource;
+/// ```
+pub struct Resource {
+    info: ResourceInfo,
+    read: Read,
+}
+
+/// Resources whose addresses follow a pattern (RFC 6570).
+///
+/// ```
+/// use smol_mcp::ResourceTemplate;
+/// use smol_mcp::protocol::{ResourceContents, ResourceTemplateInfo};
+///
+/// let template = ResourceTemplate::new(
+///     ResourceTemplateInfo::new("log:///{build}", "build log"),
+///     |uri: String, variables, _cx| async move { ResourceContents::text(uri, format!("log of {}", variables["build"])) },
+/// )?;
+/// # let _ = template;
+/// # Ok::<_, smol_mcp::Error>(())
+/// ```
+pub struct ResourceTemplate {
+    info: ResourceTemplateInfo,
+    pattern: UriTemplate,
+    read: Read,
+}
+
+impl Resource {
+    /// Defines a resource by what clients are told of it and by how its contents are read.
+    pub fn new<F, Fut>(info: ResourceInfo, read: F) -> Self
+    where
+        F: Fn(String, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoReadResult> + Send + 'static,
+    {
+        Self {
+            info,
+            read: Box::new(move |uri, _, cx| work(read(uri, cx))),
+        }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.info.uri.split_once(':') {
+            Some((scheme, _)) if is_scheme(scheme) => Ok(()),
+            _ => Err(Error::definition(format!(
+                "resource {:?}: not a URI",
+                self.info.uri
+            ))),
+        }
+    }
+
+    pub(crate) fn read(&self, uri: String, cx: Context) -> Work {
+        (self.read)(uri, Variables::new(), cx)
+    }
+}
+
+/// RFC 3986 §3.1.
+fn is_scheme(scheme: &str) -> bool {
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+impl ResourceTemplate {
+    /// Defines a family of resources by what clients are told of it and by how one of them is read.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the pattern is no URI template that can be matched; the message says where.
+    pub fn new<F, Fut>(info: ResourceTemplateInfo, read: F) -> Result<Self, Error>
+    where
+        F: Fn(String, Variables, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoReadResult> + Send + 'static,
+    {
+        let pattern = UriTemplate::from_str(&info.uri_template).map_err(|err| {
+            Error::definition(format!("resource template {:?}: {err}", info.uri_template))
+        })?;
+        Ok(Self {
+            info,
+            pattern,
+            read: Box::new(move |uri, variables, cx| work(read(uri, variables, cx))),
+        })
+    }
+
+    /// Returns the variables of an address, if it belongs to the family.
+    pub(crate) fn variables(&self, uri: &str) -> Option<Variables> {
+        self.pattern.matches(uri)
+    }
+
+    pub(crate) fn read(&self, uri: String, variables: Variables, cx: Context) -> Work {
+        (self.read)(uri, variables, cx)
+    }
+}
+
+fn work(future: impl Future<Output: IntoReadResult> + Send + 'static) -> Work {
+    Box::pin(async move { future.await.into_read_result().map(Reply::Read) })
+}
+
+impl Listed for Resource {
+    const MEMBER: &'static str = "resources";
+
+    fn key(&self) -> &str {
+        &self.info.uri
+    }
+
+    fn definition(&self) -> Value {
+        json!(self.info)
+    }
+}
+
+impl Listed for ResourceTemplate {
+    const MEMBER: &'static str = "resourceTemplates";
+
+    fn key(&self) -> &str {
+        &self.info.uri_template
+    }
+
+    fn definition(&self) -> Value {
+        json!(self.info)
+    }
+}
+
+impl fmt::Debug for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resource")
+            .field("uri", &self.info.uri)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ResourceTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResourceTemplate")
+            .field("uri_template", &self.info.uri_template)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What reading a resource may yield: contents, several contents, a whole [`ReadResult`], or a `Result` of these.
+///
+/// `Option` of these says that the resource does not exist.
+pub trait IntoReadResult {
+    /// Makes the result.
+    ///
+    /// # Errors
+    ///
+    /// Returns the failure of the handler.
+    fn into_read_result(self) -> Result<ReadResult, HandlerError>;
+}
+
+impl IntoReadResult for ReadResult {
+    fn into_read_result(self) -> Result<ReadResult, HandlerError> {
+        Ok(self)
+    }
+}
+
+impl IntoReadResult for ResourceContents {
+    fn into_read_result(self) -> Result<ReadResult, HandlerError> {
+        Ok(self.into())
+    }
+}
+
+impl IntoReadResult for Vec<ResourceContents> {
+    fn into_read_result(self) -> Result<ReadResult, HandlerError> {
+        Ok(self.into())
+    }
+}
+
+impl<T: IntoReadResult> IntoReadResult for Option<T> {
+    fn into_read_result(self) -> Result<ReadResult, HandlerError> {
+        match self {
+            Some(found) => found.into_read_result(),
+            None => Err(HandlerError::not_found()),
+        }
+    }
+}
+
+impl<T: IntoReadResult, E: Into<HandlerError>> IntoReadResult for Result<T, E> {
+    fn into_read_result(self) -> Result<ReadResult, HandlerError> {
+        self.map_err(Into::into)?.into_read_result()
+    }
+}

@@ -1,0 +1,69 @@
+//! MCP over the standard input and output of the process.
+//!
+//! The client starts the server and speaks first; the end of input is the end. Nothing but messages is written to
+//! standard output, by one writer. Neither stream is switched to non-blocking mode where somebody else would notice:
+//! the mode belongs to the open file, which the parent process and standard error may share.
+//!
+//! Cancellation: a client cancels by `notifications/cancelled`, and everything by closing its end.
+
+#[cfg(unix)]
+mod unix;
+
+use std::io;
+
+use futures_lite::{AsyncRead, AsyncWrite};
+
+use crate::{Server, lines};
+
+/// Serves the client at the other end of standard input and output, until the end of input or until the server is closed.
+///
+/// See [`lines::serve`] for what happens then. Pipes and sockets are waited for by the reactor; anything else, such as
+/// a regular file, is read and written on a blocking thread.
+///
+/// Call it once: two readers of one standard input would each get pieces of messages.
+///
+/// # Errors
+///
+/// Returns the first error of either stream. A client that went away is no error.
+///
+/// # Cancellation
+///
+/// Dropping the future drops the handlers that run. It does so at once, even while standard input is open and silent.
+///
+/// # Examples
+///
+/// ```no_run
+/// use smol_mcp::{NoInput, Server, Tool, stdio};
+///
+/// let server = Server::builder("clock", "1.0.0")
+///     .tool(Tool::new("now", |_: NoInput| async { "noon" }))
+///     .build()?;
+/// smol::block_on(stdio::serve(&server))?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub async fn serve(server: &Server) -> io::Result<()> {
+    lines::serve(server, input()?, output()?).await
+}
+
+type Input = Box<dyn AsyncRead + Send + Unpin>;
+type Output = Box<dyn AsyncWrite + Send + Unpin>;
+
+#[cfg(unix)]
+fn input() -> io::Result<Input> {
+    unix::input()
+}
+
+#[cfg(unix)]
+fn output() -> io::Result<Output> {
+    unix::output()
+}
+
+#[cfg(not(unix))]
+fn input() -> io::Result<Input> {
+    Ok(Box::new(smol::Unblock::new(io::stdin())))
+}
+
+#[cfg(not(unix))]
+fn output() -> io::Result<Output> {
+    Ok(Box::new(smol::Unblock::new(io::stdout())))
+}
