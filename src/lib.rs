@@ -15,6 +15,8 @@ pub mod lines;
 #[cfg(feature = "server")]
 pub mod protocol;
 #[cfg(feature = "server")]
+mod random;
+#[cfg(feature = "server")]
 mod server;
 pub mod signal;
 #[cfg(feature = "stdio")]
@@ -26,8 +28,8 @@ pub mod tide;
 pub use error::Error;
 #[cfg(feature = "server")]
 pub use server::{
-    Amount, Builder, Cancelled, Context, Failure, HandlerError, IntoPromptResult, IntoReadResult,
-    IntoToolHandler, IntoToolResult, IntoTotal, Limits, NoInput, Prompt, Resource,
-    ResourceTemplate, Server, Structured, Tool,
+    Amount, Answers, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
+    IntoPromptResult, IntoReadResult, IntoToolHandler, IntoToolResult, IntoTotal, Limits, List,
+    NoInput, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
 };
 pub use signal::Signal;

@@ -116,8 +116,8 @@ struct Guard(Arc<Peer>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        self.0.feed.discard();
         self.0.inflight.abort_all(&Reason::Closed);
-        self.0.feed.close();
         self.0.inflight.clear();
     }
 }

@@ -245,9 +245,13 @@ pub(crate) fn write(out: &mut Vec<u8>, reply: Reply, stamp: &Stamp) {
             write_json(out, &result);
         }
         Reply::Completion(completion) => write_json(out, &completion),
-        Reply::InputRequired(value) => {
+        Reply::InputRequired(asked) => {
             kind = "input_required";
-            write_json(out, &value);
+            write_json(out, &asked);
+        }
+        Reply::Closing(id) => {
+            own_meta.insert(meta::SUBSCRIPTION_ID.into(), json!(id));
+            out.extend_from_slice(b"{}");
         }
         Reply::Empty => out.extend_from_slice(b"{}"),
     }

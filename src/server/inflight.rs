@@ -13,9 +13,22 @@ use crate::signal::{Reason, Signal};
 /// The table of running calls. An entry stays until its handler has settled, whatever became of the answer.
 #[derive(Default)]
 pub(crate) struct Inflight {
-    entries: Mutex<HashMap<Id, Entry>>,
+    entries: Mutex<Entries>,
     /// Notified when the last call has settled.
     idle: Event,
+}
+
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<Id, Entry>,
+    /// How many of them are subscriptions, which wait for nothing and which nobody waits for.
+    subscriptions: usize,
+}
+
+impl Entries {
+    fn running(&self) -> usize {
+        self.by_key.len() - self.subscriptions
+    }
 }
 
 struct Entry {
@@ -34,7 +47,7 @@ pub(crate) enum Refused {
 }
 
 impl Inflight {
-    fn entries(&self) -> MutexGuard<'_, HashMap<Id, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
         self.entries
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -42,24 +55,25 @@ impl Inflight {
 
     pub(crate) fn insert(&self, call: &Arc<Call>, most: usize) -> Result<(), Refused> {
         let mut entries = self.entries();
-        if entries.len() >= most {
+        let subscription = call.is_subscription();
+        // Subscriptions have a bound of their own.
+        if !subscription && entries.running() >= most {
             return Err(Refused::Full);
         }
-        match entries.entry(call.key.clone()) {
-            hash_map::Entry::Occupied(_) => Err(Refused::Duplicate),
-            hash_map::Entry::Vacant(place) => {
-                place.insert(Entry {
-                    call: call.clone(),
-                    task: None,
-                });
-                Ok(())
-            }
-        }
+        match entries.by_key.entry(call.key.clone()) {
+            hash_map::Entry::Occupied(_) => return Err(Refused::Duplicate),
+            hash_map::Entry::Vacant(place) => place.insert(Entry {
+                call: call.clone(),
+                task: None,
+            }),
+        };
+        entries.subscriptions += usize::from(subscription);
+        Ok(())
     }
 
     /// Gives a call the task that runs it. If it has settled meanwhile, the task has nothing left to do.
     pub(crate) fn own(&self, key: &Id, task: smol::Task<()>) {
-        match self.entries().get_mut(key) {
+        match self.entries().by_key.get_mut(key) {
             Some(entry) => entry.task = Some(task),
             None => task.detach(),
         }
@@ -68,8 +82,14 @@ impl Inflight {
     /// Forgets a call that has settled.
     pub(crate) fn remove(&self, key: &Id) {
         let mut entries = self.entries();
-        let entry = entries.remove(key);
-        let idle = entries.is_empty();
+        let entry = entries.by_key.remove(key);
+        if entry
+            .as_ref()
+            .is_some_and(|entry| entry.call.is_subscription())
+        {
+            entries.subscriptions -= 1;
+        }
+        let idle = entries.running() == 0;
         drop(entries);
         if idle {
             self.idle.notify(usize::MAX);
@@ -84,11 +104,15 @@ impl Inflight {
     }
 
     pub(crate) fn find(&self, key: &Id) -> Option<Arc<Call>> {
-        self.entries().get(key).map(|entry| entry.call.clone())
+        self.entries()
+            .by_key
+            .get(key)
+            .map(|entry| entry.call.clone())
     }
 
+    /// Returns the number of handlers that run.
     pub(crate) fn len(&self) -> usize {
-        self.entries().len()
+        self.entries().running()
     }
 
     /// Waits until no call runs, or until the signal fires.
@@ -104,16 +128,17 @@ impl Inflight {
     /// Returns the calls that run now.
     pub(crate) fn calls(&self) -> Vec<Arc<Call>> {
         self.entries()
+            .by_key
             .values()
             .map(|entry| entry.call.clone())
             .collect()
     }
 
-    /// Fires the signal of every call. Answers may still leave.
+    /// Fires the signal of every call. Answers may still leave. Subscriptions end.
     pub(crate) fn abort_all(&self, reason: &Reason) {
         // Not under the lock: what a signal wakes may come back here.
         for call in self.calls() {
-            call.controller.abort(reason.clone());
+            call.abort(reason.clone());
         }
     }
 
