@@ -197,8 +197,8 @@ impl Refusal {
 
 /// Where a request goes.
 #[derive(Debug)]
-pub(crate) enum Route<'a> {
-    Modern(modern::Opening<'a>),
+pub(crate) enum Route {
+    Modern(modern::Opening),
     /// `initialize`: begins a legacy session.
     Handshake,
     Legacy(Version, Method),
@@ -209,7 +209,7 @@ pub(crate) fn route<'a>(
     request: &Request<'a>,
     around: Around<'_>,
     offers: &Offers,
-) -> Result<Route<'a>, Refusal> {
+) -> Result<Route, Refusal> {
     if let Some(meta) = modern::claim(&request.params) {
         return modern::open(request, meta, around, offers).map(Route::Modern);
     }
@@ -272,8 +272,6 @@ pub(crate) enum Reply {
     InputRequired(asking::InputRequired),
     /// The server ends a subscription (modern alone).
     Closing(Id),
-    /// `{}`.
-    Empty,
 }
 
 /// What a server puts on its results.

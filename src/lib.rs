@@ -1,5 +1,6 @@
 //! MCP servers on the smol family: one cancellation signal for every handler.
 #![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
@@ -28,8 +29,8 @@ pub mod tide;
 pub use error::Error;
 #[cfg(feature = "server")]
 pub use server::{
-    Amount, Answers, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
+    Amount, Answers, Arguments, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
     IntoPromptResult, IntoReadResult, IntoToolHandler, IntoToolResult, IntoTotal, Limits, List,
-    NoInput, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
+    NoInput, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool, Variables,
 };
 pub use signal::Signal;

@@ -30,8 +30,8 @@ pub use self::builder::{Builder, Limits};
 pub use self::context::Context;
 pub use self::failure::HandlerError;
 pub use self::progress::{Amount, IntoTotal};
-pub use self::prompts::{IntoPromptResult, Prompt};
-pub use self::resources::{IntoReadResult, Resource, ResourceTemplate};
+pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
+pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
 pub use self::tools::{IntoToolHandler, IntoToolResult, NoInput, Structured, Tool};
 
 use self::call::Call;
@@ -85,12 +85,16 @@ pub(crate) struct Inner {
 
 type Peers = Vec<Weak<Peer>>;
 
+type OnFailure = dyn Fn(&Failure<'_>) + Send + Sync;
+type OnCancelled = dyn Fn(&Cancelled<'_>) + Send + Sync;
+type OnProgressed = dyn Fn(&Progressed<'_>) + Send + Sync;
+
 /// What the author wants to be told of.
 #[derive(Default)]
 pub(crate) struct Hooks {
-    pub(crate) on_error: Option<Box<dyn Fn(&Failure<'_>) + Send + Sync>>,
-    pub(crate) on_cancelled: Option<Box<dyn Fn(&Cancelled<'_>) + Send + Sync>>,
-    pub(crate) on_progress: Option<Box<dyn Fn(&Progressed<'_>) + Send + Sync>>,
+    pub(crate) on_error: Option<Box<OnFailure>>,
+    pub(crate) on_cancelled: Option<Box<OnCancelled>>,
+    pub(crate) on_progress: Option<Box<OnProgressed>>,
 }
 
 /// An unexpected failure of a handler, as the operator sees it. The client has read a generic text.

@@ -186,7 +186,7 @@ impl<State: Clone + Send + Sync + 'static> Service for App<State> {
     ) -> ::http::Response<Body> {
         let request = match convert::request_in(request, signal) {
             Ok(request) => request,
-            Err(refusal) => return refusal,
+            Err(refused) => return convert::status(refused),
         };
         match self.0.respond::<_, tide::http::Response>(request).await {
             Ok(response) => convert::response_out(response).await,

@@ -132,7 +132,7 @@ pub(crate) fn write(out: &mut Vec<u8>, version: Version, reply: Reply) {
         }),
         Reply::Completion(completion) => write_json(out, &completion),
         // No legacy client is ever answered by the first two.
-        Reply::InputRequired(_) | Reply::Closing(_) | Reply::Empty => {
+        Reply::InputRequired(_) | Reply::Closing(_) => {
             out.extend_from_slice(b"{}");
         }
     }

@@ -130,7 +130,7 @@ pub(crate) fn respond(peer: &Arc<Peer>, response: Response<'_>) {
 pub(crate) fn run(
     peer: &Arc<Peer>,
     request: Request<'_>,
-    route: Route<'_>,
+    route: Route,
     headers: Option<&dyn Mirrored>,
     caller: &Signal,
 ) -> Intake {
@@ -201,7 +201,7 @@ impl Arrival<'_> {
         }))
     }
 
-    fn modern(&self, opening: Opening<'_>) -> Result<Intake, Refusal> {
+    fn modern(&self, opening: Opening) -> Result<Intake, Refusal> {
         let Opening {
             version,
             method,

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use super::Inner;
 use super::feed::Feed;
@@ -13,7 +12,6 @@ use super::subscriptions::{Change, MOST_RESOURCES};
 use crate::era::legacy;
 use crate::protocol::jsonrpc::Id;
 use crate::protocol::{LogLevel, Version};
-use crate::signal::{Reason, Signal};
 
 /// What the server knows of a counterpart. Ids, sessions and cancellations of one peer never touch another.
 pub(crate) struct Peer {
@@ -148,13 +146,5 @@ impl Peer {
             Kind::Stream | Kind::Session => id.clone(),
             Kind::Crowd => Id::from(self.next_key.fetch_add(1, Ordering::Relaxed)),
         }
-    }
-
-    /// Fires every signal; answers may leave for the grace, then what still runs is dropped.
-    pub(crate) async fn close(&self, reason: Reason, grace: Duration) {
-        self.inflight.abort_all(&reason);
-        self.inflight.drained(&Signal::timeout(grace)).await;
-        self.feed.close();
-        self.inflight.clear();
     }
 }

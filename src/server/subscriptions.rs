@@ -158,14 +158,17 @@ impl Serialize for Acknowledged<'_> {
 /// What of a filter a server can serve.
 fn honour(offers: &Offers, wanted: SubscriptionFilter) -> SubscriptionFilter {
     let list = |list| Change::List(list).is_offered(offers);
-    let mut honoured = SubscriptionFilter::default();
-    honoured.tools_list_changed = wanted.tools_list_changed && list(List::Tools);
-    honoured.prompts_list_changed = wanted.prompts_list_changed && list(List::Prompts);
-    honoured.resources_list_changed = wanted.resources_list_changed && list(List::Resources);
-    if Change::Resource("").is_offered(offers) {
-        honoured.resource_subscriptions = wanted.resource_subscriptions;
+    let resources = Change::Resource("").is_offered(offers);
+    SubscriptionFilter {
+        tools_list_changed: wanted.tools_list_changed && list(List::Tools),
+        prompts_list_changed: wanted.prompts_list_changed && list(List::Prompts),
+        resources_list_changed: wanted.resources_list_changed && list(List::Resources),
+        resource_subscriptions: wanted
+            .resource_subscriptions
+            .into_iter()
+            .filter(|_| resources)
+            .collect(),
     }
-    honoured
 }
 
 /// Serves `subscriptions/listen`: the call stays open, and no handler runs.

@@ -60,7 +60,9 @@ pub struct Tool {
 }
 
 /// A handler of a tool, whatever function it was.
-pub struct ToolHandler(Box<dyn Fn(&str, Context) -> Work + Send + Sync>);
+pub struct ToolHandler(Box<Handle>);
+
+type Handle = dyn Fn(&str, Context) -> Work + Send + Sync;
 
 impl Tool {
     /// Defines a tool that takes any JSON object until [`input_schema`](Self::input_schema) says more.

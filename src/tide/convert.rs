@@ -31,14 +31,11 @@ pub(super) fn status(code: u16) -> Response<Body> {
     response
 }
 
-/// Brings a request of our listener into an app.
-pub(super) fn request_in(
-    request: Request<Vec<u8>>,
-    signal: Signal,
-) -> Result<types::Request, Response<Body>> {
+/// Brings a request of our listener into an app; the error is the status that answers it instead.
+pub(super) fn request_in(request: Request<Vec<u8>>, signal: Signal) -> Result<types::Request, u16> {
     let (parts, body) = request.into_parts();
-    let method = types::Method::from_str(parts.method.as_str()).map_err(|_| status(501))?;
-    let url = url(&parts.uri, &parts.headers).ok_or_else(|| status(400))?;
+    let method = types::Method::from_str(parts.method.as_str()).map_err(|_| 501_u16)?;
+    let url = url(&parts.uri, &parts.headers).ok_or(400_u16)?;
     let mut request = types::Request::new(method, url);
     for (name, value) in &parts.headers {
         // A value beyond ASCII stays in the original alone.

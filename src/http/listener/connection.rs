@@ -58,12 +58,15 @@ struct Gone;
 /// Serves a client until one of the two has enough.
 ///
 /// Dropping it closes the socket and drops the service's future.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` would keep its arguments twice"
+)]
 pub(super) fn serve<S: Service>(
     mut connection: Connection,
     service: Arc<S>,
 ) -> impl Future<Output = ()> + Send {
-    // Not an `async fn`, which would keep its arguments twice. What is rare is boxed for the same reason: most
-    // connections wait, and this future is what they cost.
+    // What is rare is boxed for the same reason: most connections wait, and this future is what they cost.
     async move {
         let mut streak = 0;
         loop {
