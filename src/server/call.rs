@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
 use super::peer::Peer;
+use super::principal::Principal;
 use super::progress::Amount;
 use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
@@ -83,6 +84,8 @@ pub(crate) struct Call {
     pub(crate) started: Instant,
     /// What the handler asks its client.
     pub(crate) asks: Asks,
+    /// Whom the request comes from, where the transport knows.
+    pub(crate) principal: Option<Principal>,
     outlet: Mutex<Outlet>,
 }
 
@@ -138,6 +141,7 @@ pub(crate) struct Begin {
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) meta: Option<Box<RawValue>>,
     pub(crate) asks: Asks,
+    pub(crate) principal: Option<Principal>,
 }
 
 impl Call {
@@ -154,6 +158,7 @@ impl Call {
             log_level,
             meta,
             asks,
+            principal,
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
         Arc::new(Self {
@@ -170,6 +175,7 @@ impl Call {
             meta,
             started,
             asks,
+            principal,
             outlet,
         })
     }

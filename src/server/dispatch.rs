@@ -16,7 +16,7 @@ use super::inflight::Refused;
 use super::peer::{Kind, Peer};
 use super::subscriptions;
 use super::tools::{Tool, Work};
-use super::{Cancelled, Inner};
+use super::{Cancelled, Inner, Principal};
 use crate::era::asking;
 use crate::era::modern::Opening;
 use crate::era::{self, Around, Field, Method, Mirrored, Refusal, Route, legacy, modern};
@@ -95,7 +95,9 @@ pub(crate) fn element(
                 session: peer.legacy_version(),
             };
             match era::route(&request, around, &peer.server.offers) {
-                Ok(route @ Route::Legacy(..)) => run(peer, request, route, Some(&Element), caller),
+                Ok(route @ Route::Legacy(..)) => {
+                    run(peer, request, route, Some(&Element(headers)), caller)
+                }
                 Ok(Route::Handshake | Route::Modern(_)) => {
                     let error = RpcError::invalid_request("Invalid request: not in a batch");
                     Intake::Answer(Answer::refusal(
@@ -120,9 +122,13 @@ pub(crate) fn element(
 }
 
 /// The surroundings of an element of a batch: no header mirrors it, and an array has room for its answer alone.
-struct Element;
+struct Element<'a>(&'a dyn Mirrored);
 
-impl Mirrored for Element {
+impl Mirrored for Element<'_> {
+    fn principal(&self) -> Option<&Principal> {
+        self.0.principal()
+    }
+
     fn field(&self, _: &str) -> Field<'_> {
         Field::new(std::iter::empty())
     }
@@ -507,6 +513,11 @@ impl Arrival<'_> {
         Ok(Intake::Call(call))
     }
 
+    /// Whom the request comes from, where the transport knows.
+    fn principal(&self) -> Option<&Principal> {
+        self.headers.and_then(|headers| headers.principal())
+    }
+
     /// Tells whether nothing but the answer reaches the client.
     fn is_deaf(&self) -> bool {
         self.headers
@@ -529,7 +540,7 @@ impl Arrival<'_> {
             method: terms.method.as_str(),
             subject,
         };
-        let principal = self.headers.and_then(|headers| headers.principal());
+        let principal = self.principal().map(Principal::id);
         Asks::later_round(&whose, &self.params, principal)
     }
 
@@ -557,6 +568,7 @@ impl Arrival<'_> {
             log_level,
             meta,
             asks,
+            principal: self.principal().cloned(),
         };
         let call = Call::new(self.peer.clone(), begun, self.caller);
         call.hold();
