@@ -375,7 +375,9 @@ impl Waiting {
             }
             Next::Release if self.is_polled() => {
                 // The stream begins, and says right away that it ends.
-                self.call.call().map(|call| call.release());
+                if let Some(call) = self.call.call() {
+                    call.release();
+                }
                 Some(self.stream(None, signal))
             }
             Next::Message(_) | Next::Release => None,

@@ -336,14 +336,14 @@ fn new_id() -> io::Result<String> {
 }
 
 /// Finds the session of a GET or DELETE, which is nothing without one.
-fn find_named(endpoint: &Inner, head: &Head<'_>) -> Result<Arc<Session>, Response<Body>> {
+fn find_named(endpoint: &Inner, head: &Head<'_>) -> Result<Arc<Session>, Box<Response<Body>>> {
     let found = find(endpoint, head);
     if let Err(refusal) = era::legacy::http_version(head, found.version()) {
-        return Err(anonymous(refusal.status, &refusal.error));
+        return Err(anonymous(refusal.status, &refusal.error).into());
     }
     match found {
-        Found::None => Err(anonymous(400, &unnamed())),
-        Found::Unknown => Err(gone(None)),
+        Found::None => Err(anonymous(400, &unnamed()).into()),
+        Found::Unknown => Err(gone(None).into()),
         Found::Session(session) => Ok(session),
     }
 }
@@ -358,7 +358,7 @@ pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Resp
     }
     let session = match find_named(endpoint, head) {
         Ok(session) => session,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     match head
         .headers
@@ -440,7 +440,7 @@ fn resume(
 pub(super) fn end(endpoint: &Inner, head: &Head<'_>) -> Response<Body> {
     let session = match find_named(endpoint, head) {
         Ok(session) => session,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     if let Some(sessions) = &endpoint.sessions {
         sessions.remove(&session.id);
