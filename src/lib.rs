@@ -34,3 +34,8 @@ pub use server::{
     NoInput, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool, Variables,
 };
 pub use signal::Signal;
+
+/// Compiles the programs of the README.
+#[cfg(all(doctest, feature = "stdio"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

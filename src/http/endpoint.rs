@@ -242,7 +242,7 @@ impl Inner {
     pub(super) fn offers(&self) -> Offers {
         match self.sessions {
             Some(_) => self.server.0.offers,
-            None => self.server.0.offers,
+            None => self.server.0.offers.without_session(),
         }
     }
 }
