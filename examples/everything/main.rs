@@ -79,6 +79,7 @@ fn server() -> Result<Server, smol_mcp::Error> {
         .cache(Cache::public(Duration::from_secs(60)))
         .list_changed([List::Tools, List::Prompts, List::Resources])
         .subscriptions(true)
+        .logging()
         .completion(prompts::complete);
     let tools = content::tools()
         .into_iter()
