@@ -280,6 +280,7 @@ impl Builder {
             hooks: self.hooks,
             peers: Default::default(),
             closing: Default::default(),
+            grace_ends: Default::default(),
         };
         Ok(Server(Arc::new(inner)))
     }

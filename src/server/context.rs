@@ -87,6 +87,16 @@ impl Context {
         ));
     }
 
+    /// Lets go of the connection that carries the response: the client comes back for the rest.
+    ///
+    /// For calls that take long, under the one revision whose clients poll (2025-11-25), over HTTP with sessions and an
+    /// event store (`http::Endpoint::event_store`). The stream ends after what has been said so far, the handler
+    /// runs on, and what it says later is sent when the client asks for it by GET with `Last-Event-ID`. Everywhere else
+    /// it does nothing. The signal does not fire by it.
+    pub fn release_stream(&self) {
+        self.0.release();
+    }
+
     /// Returns the server that the handler belongs to: to change its lists, or to tell of a change.
     pub fn server(&self) -> Server {
         Server(self.0.peer.server.clone())
