@@ -1,4 +1,4 @@
-//! What a client is told while it waits: how far the work is, and log messages.
+//! What a client is told while it waits: how far the work is, log messages, and that it need not wait at the line.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use smol_mcp::{Context, HandlerError, NoInput, Tool};
 
 const STEP: Duration = Duration::from_millis(50);
 
-pub(crate) fn tools() -> [Tool; 3] {
+pub(crate) fn tools() -> [Tool; 4] {
     [
         Tool::new("test_tool_with_progress", progress)
             .description("Works for a moment and says how far it is"),
@@ -15,6 +15,9 @@ pub(crate) fn tools() -> [Tool; 3] {
             .description("Works for a moment and logs what it does"),
         Tool::new("test_logging_tool", logging)
             .description("Logs too: whether a client sees it is its own choice"),
+        Tool::new("test_reconnection", reconnection).description(
+            "Lets go of the connection; the answer is there for a client that comes back",
+        ),
     ]
 }
 
@@ -34,4 +37,11 @@ async fn logging(_: NoInput, cx: Context) -> Result<String, HandlerError> {
         cx.signal().sleep(STEP).await?;
     }
     Ok("said three things".to_owned())
+}
+
+/// For calls that take long: clients of 2025-11-25 over HTTP come back for the answer, all others wait for it.
+async fn reconnection(_: NoInput, cx: Context) -> Result<String, HandlerError> {
+    cx.release_stream();
+    cx.signal().sleep(2 * STEP).await?;
+    Ok("welcome back".to_owned())
 }
