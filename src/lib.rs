@@ -32,7 +32,7 @@ pub use server::{
     Amount, Answers, Arguments, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
     IntoPromptResult, IntoReadResult, IntoToolHandler, IntoToolResult, IntoTotal, Limits, List,
     NoInput, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
-    Variables,
+    ToolHandler, Variables,
 };
 pub use signal::Signal;
 
