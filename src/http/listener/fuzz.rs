@@ -67,6 +67,7 @@ pub fn converse(bytes: &[u8], split: usize) -> Vec<u8> {
     let _ = client.shutdown(Shutdown::Write);
     let client = Async::new(client).expect("a client in the reactor");
     let answer = smol::block_on(executor.run(receive(client)));
+    seats.close();
     seats.stop_accepting();
     assert!(smol::block_on(
         executor.run(seats.emptied_within(Duration::from_secs(10)))
