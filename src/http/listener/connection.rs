@@ -140,6 +140,10 @@ impl Connection {
             let limits = &self.seat.options().limits;
             if let Some((mut request, terms)) = self.reader.next(limits).map_err(Stop::Refuse)? {
                 self.known = true;
+                if self.reader.input.rest().is_empty() {
+                    // The answer takes the same buffer.
+                    self.reader.input.settle();
+                }
                 if self.limited.take().is_some() {
                     self.seat.unlimit();
                 }

@@ -21,8 +21,7 @@ const NEVER: u64 = u64::MAX;
 pub(super) struct Seats {
     options: OnceLock<Options>,
     born: Instant,
-    /// Milliseconds since `born`, as of the last tick. Deadlines are set and compared by it, so that a request costs
-    /// neither a timer nor a look at the clock.
+    /// Milliseconds since `born`, as of the last tick. Deadlines are compared with it, so that none needs a timer.
     now: AtomicU64,
     /// Set once, before all wakers below are woken; whoever registers a waker reads it afterwards.
     closing: AtomicBool,
@@ -137,8 +136,12 @@ impl Seats {
 
     /// Brings the time up to date.
     pub(super) fn look_at_clock(&self) {
-        self.now
-            .store(self.born.elapsed().as_millis() as u64, SeqCst);
+        self.now.store(self.age(), SeqCst);
+    }
+
+    /// How long ago the table was made, in milliseconds.
+    fn age(&self) -> u64 {
+        self.born.elapsed().as_millis() as u64
     }
 
     /// Wakes every connection whose deadline has come.
@@ -244,10 +247,10 @@ impl Seat {
 
     /// Begins a limit on time, instead of the one before.
     pub(super) fn limit(&self, limit: Duration) {
-        // The time may be a tick old, so that a tick more makes sure that it is never early.
-        let limit = limit.saturating_add(self.options().tick());
+        // Not by `Seats::now`, which is old when the executor was busy: a limit is never early. One more, because what is
+        // left of a millisecond is cut off.
         let limit = u64::try_from(limit.as_millis()).unwrap_or(NEVER);
-        let deadline = self.seats.now.load(SeqCst).saturating_add(limit);
+        let deadline = self.seats.age().saturating_add(limit).saturating_add(1);
         self.link.deadline.store(deadline, SeqCst);
     }
 
