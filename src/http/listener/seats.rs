@@ -13,6 +13,7 @@ use slab::Slab;
 use smol::Task;
 
 use super::options::Options;
+use crate::executor::Spawner;
 
 /// A deadline that never comes.
 const NEVER: u64 = u64::MAX;
@@ -83,7 +84,9 @@ impl Seats {
     }
 
     /// Starts a connection on a seat of its own.
-    pub(super) fn admit<F>(self: &Arc<Self>, connection: impl FnOnce(Seat) -> F)
+    ///
+    /// The executor is not kept here: its tasks hold the table, and would hold each other.
+    pub(super) fn admit<F>(self: &Arc<Self>, spawner: &Spawner, connection: impl FnOnce(Seat) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -102,7 +105,7 @@ impl Seats {
         });
         // Locked until the row is whole: a connection that ends at once waits here before it frees its seat.
         let mut taken = self.lock();
-        taken[key].task = Some(self.options().spawner.spawn(connection));
+        taken[key].task = Some(spawner.spawn(connection));
     }
 
     /// Whether all seats are taken. If so, the server is woken when one gets free.
