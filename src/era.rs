@@ -101,6 +101,16 @@ pub(crate) struct Lists {
 }
 
 impl Offers {
+    /// What is left for a legacy client of which nothing is kept: it cannot be told anything between its requests.
+    pub(crate) fn without_session(self) -> Self {
+        Self {
+            logging: false,
+            subscribe: false,
+            changing: Lists::default(),
+            ..self
+        }
+    }
+
     /// Writes the `capabilities` member of `server/discover` and of `initialize`.
     pub(crate) fn to_json(self) -> Value {
         let mut capabilities = Map::new();
@@ -153,6 +163,11 @@ pub(crate) trait Mirrored {
     /// Whom the transport has found to be asking, by credentials that it has checked.
     fn principal(&self) -> Option<&str> {
         None
+    }
+
+    /// Tells whether anything but the answer reaches the client.
+    fn takes_messages(&self) -> bool {
+        true
     }
 }
 

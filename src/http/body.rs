@@ -98,6 +98,15 @@ impl Body {
     }
 }
 
+/// The pieces, for those who send the body by another listener.
+impl Stream for Body {
+    type Item = io::Result<Vec<u8>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_piece(cx)
+    }
+}
+
 impl Default for Body {
     fn default() -> Self {
         Self::empty()

@@ -75,6 +75,10 @@ impl Mirrored for HeaderMap {
     fn field(&self, name: &str) -> Field<'_> {
         Field::new(self.get_all(name).iter().map(HeaderValue::as_bytes))
     }
+
+    fn takes_messages(&self) -> bool {
+        accepts(self).stream
+    }
 }
 
 /// Takes the message of a POST. What is answered at once is answered here, without a wait.

@@ -13,7 +13,9 @@ use super::context::Context;
 use super::failure::{HandlerError, Kind as Failed};
 use super::outgoing;
 use crate::era::asking::{Answered, Question};
-use crate::protocol::{CreateMessage, CreateMessageResult, Elicit, ElicitAnswer, Roots, RpcError};
+use crate::protocol::{
+    ClientCapabilities, CreateMessage, CreateMessageResult, Elicit, ElicitAnswer, Roots, RpcError,
+};
 use crate::signal::{Aborted, Reason};
 
 /// # Asking the client
@@ -177,7 +179,8 @@ impl Context {
                 "{} cannot ask the client",
                 call.method.as_str()
             ))),
-            Way::Live => outgoing::ask(call, questions).await,
+            Way::Deaf => outgoing::ask(call, &ClientCapabilities::default(), questions).await,
+            Way::Live => outgoing::ask(call, &self.client_capabilities(), questions).await,
             Way::Rounds(_) => {
                 let client = self.client_capabilities();
                 call.asks.by_rounds(call, &client, questions).await

@@ -3,7 +3,6 @@
 //! A handler that asks what has not been answered ends there. The client asks the person, or its model, and sends the
 //! request again with the answers; the handler runs again from its top, and this time the answers are there.
 
-use std::collections::HashSet;
 use std::future;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context as TaskContext, Poll, Waker};
@@ -26,6 +25,8 @@ pub(crate) enum Way {
     /// Not at all.
     #[default]
     None,
+    /// Not at all, since nothing but the answer reaches the client: as if it had declared nothing.
+    Deaf,
     /// By requests of the server's own, which the client answers while the call runs.
     Live,
     /// By ending the call, which the client then begins again.
@@ -55,7 +56,7 @@ struct State {
     /// Answers that the handler has had, in this round or in earlier ones.
     carried: Carried,
     /// The keys that are asked for, or have been.
-    keys: HashSet<String>,
+    keys: Vec<String>,
     /// What is asked and not answered, in the order of asking.
     open: Vec<(String, Put)>,
     /// Nothing will be answered any more.
@@ -142,7 +143,7 @@ impl Asks {
     pub(super) fn release<'a>(&self, keys: impl IntoIterator<Item = &'a String>) {
         let mut state = self.state();
         for key in keys {
-            state.keys.remove(key);
+            state.keys.retain(|taken| taken != key);
             state.open.retain(|(open, _)| open != key);
         }
     }

@@ -102,33 +102,26 @@ impl Context {
 
     /// Returns what the client says it is. Not verified: for display and logs.
     pub fn client_info(&self) -> Option<Implementation> {
-        match self.meta_members() {
-            Some(Meta {
-                client_info: Some(raw),
-                ..
-            }) => serde_json::from_str(raw.get()).ok(),
-            _ => self
-                .0
-                .peer
-                .legacy_session()
-                .map(|session| session.client_info),
+        match era::is_modern(self.0.version) {
+            true => serde_json::from_str(self.meta_members()?.client_info?.get()).ok(),
+            false => Some(self.0.peer.legacy_session()?.client_info),
         }
     }
 
     /// Returns what the client declared that it can do: with this request, or in its `initialize`.
     pub fn client_capabilities(&self) -> ClientCapabilities {
-        match self.meta_members() {
-            Some(Meta {
-                capabilities: Some(raw),
-                ..
-            }) => ClientCapabilities::from_raw(raw),
-            _ => self
+        let declared = match era::is_modern(self.0.version) {
+            true => self
+                .meta_members()
+                .and_then(|meta| meta.capabilities)
+                .map(ClientCapabilities::from_raw),
+            false => self
                 .0
                 .peer
                 .legacy_session()
-                .map(|session| session.capabilities)
-                .unwrap_or_default(),
-        }
+                .map(|session| session.capabilities),
+        };
+        declared.unwrap_or_default()
     }
 
     /// Returns a member of the request's `_meta`: `traceparent`, or one of the application's own.

@@ -19,7 +19,7 @@ use super::tools::{Tool, Work};
 use super::{Cancelled, Inner};
 use crate::era::asking;
 use crate::era::modern::Opening;
-use crate::era::{self, Around, Method, Mirrored, Refusal, Route, legacy, modern};
+use crate::era::{self, Around, Field, Method, Mirrored, Refusal, Route, legacy, modern};
 use crate::protocol::jsonrpc::{
     self, Id, Malformed, Message, Notification, Params, Request, Response, RpcError,
 };
@@ -95,7 +95,7 @@ pub(crate) fn element(
                 session: peer.legacy_version(),
             };
             match era::route(&request, around, &peer.server.offers) {
-                Ok(route @ Route::Legacy(..)) => run(peer, request, route, None, caller),
+                Ok(route @ Route::Legacy(..)) => run(peer, request, route, Some(&Element), caller),
                 Ok(Route::Handshake | Route::Modern(_)) => {
                     let error = RpcError::invalid_request("Invalid request: not in a batch");
                     Intake::Answer(Answer::refusal(
@@ -116,6 +116,19 @@ pub(crate) fn element(
         }
         Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
         Err(malformed) => refuse_malformed(&malformed),
+    }
+}
+
+/// The surroundings of an element of a batch: no header mirrors it, and an array has room for its answer alone.
+struct Element;
+
+impl Mirrored for Element {
+    fn field(&self, _: &str) -> Field<'_> {
+        Field::new(std::iter::empty())
+    }
+
+    fn takes_messages(&self) -> bool {
+        false
     }
 }
 
@@ -174,8 +187,8 @@ struct Terms {
     method: Method,
     progress_token: Option<ProgressToken>,
     log_level: Option<LogLevel>,
-    /// The client is asked by rounds of requests, not within one.
-    rounds: bool,
+    /// The request stands for itself: its headers mirror its body, and its client is asked by further requests.
+    modern: bool,
 }
 
 impl Arrival<'_> {
@@ -195,8 +208,11 @@ impl Arrival<'_> {
         }
         let server = self.server();
         Ok(self.respond(|out| {
-            let (capabilities, instructions) =
-                (server.capabilities(), server.instructions.as_deref());
+            let offers = match self.peer.kind {
+                Kind::Stream | Kind::Session => server.offers,
+                Kind::Crowd => server.offers.without_session(),
+            };
+            let (capabilities, instructions) = (offers.to_json(), server.instructions.as_deref());
             legacy::write_handshake(out, version, &capabilities, &server.info, instructions);
         }))
     }
@@ -214,7 +230,7 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level,
-            rounds: true,
+            modern: true,
         })
     }
 
@@ -229,7 +245,7 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level: self.peer.log_level(),
-            rounds: false,
+            modern: false,
         })
     }
 
@@ -263,12 +279,6 @@ impl Arrival<'_> {
             }),
             Method::Ping => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
             Method::Listen => return self.listen(terms),
-            // Nothing is kept of the clients of a crowd.
-            Method::SetLevel | Method::Subscribe | Method::Unsubscribe
-                if self.peer.kind == Kind::Crowd =>
-            {
-                Err(RpcError::method_not_found(terms.method.as_str()))
-            }
             Method::SetLevel => self.set_level(),
             Method::Subscribe => self.subscribe(),
             Method::Unsubscribe => self.unsubscribe(),
@@ -346,6 +356,10 @@ impl Arrival<'_> {
     /// Begins a subscription: a call that stays open, without a handler.
     fn listen(&self, terms: Terms) -> Result<Intake, Refusal> {
         let version = terms.version;
+        if self.is_deaf() {
+            let error = RpcError::invalid_request("Invalid request: must accept text/event-stream");
+            return Err(Refusal::new(406, error));
+        }
         let wanted: SubscriptionFilter = self
             .params
             .required("notifications")
@@ -365,7 +379,8 @@ impl Arrival<'_> {
         let (tool, arguments) = self
             .find_tool()
             .map_err(|error| era::adapt(version, error))?;
-        if let Some(headers) = self.headers.filter(|_| !tool.header_params.is_empty()) {
+        let mirrors = terms.modern && !tool.header_params.is_empty();
+        if let Some(headers) = self.headers.filter(|_| mirrors) {
             let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
@@ -492,13 +507,22 @@ impl Arrival<'_> {
         Ok(Intake::Call(call))
     }
 
+    /// Tells whether nothing but the answer reaches the client.
+    fn is_deaf(&self) -> bool {
+        self.headers
+            .is_some_and(|headers| !headers.takes_messages())
+    }
+
     /// How the handler may ask, and what it has been answered.
     fn asks(&self, terms: &Terms, subject: &str) -> Result<Asks, RpcError> {
         if !asking::may_ask(terms.method) {
             return Ok(Asks::default());
         }
-        if !terms.rounds {
-            return Ok(Asks::new(Way::Live));
+        if !terms.modern {
+            return Ok(Asks::new(match self.is_deaf() {
+                true => Way::Deaf,
+                false => Way::Live,
+            }));
         }
         let whose = Whose {
             server: self.server(),

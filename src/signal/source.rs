@@ -86,6 +86,11 @@ impl Source {
     ///
     /// The caller has to ask [`is_fired`](Self::is_fired) again before it waits.
     pub(super) fn listen(&self) -> Option<Ticket> {
+        // Whoever sees `LISTENED` needs no exchange: the firing thread will see it too. To the model checker the failed
+        // exchange is the same, and a load before it would hide orders from it.
+        if !cfg!(loom) && self.state.load(Ordering::Acquire) == LISTENED {
+            return Some(self.waiters.register());
+        }
         // Pairs with the swap in `fire`.
         match self
             .state

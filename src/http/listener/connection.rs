@@ -66,7 +66,7 @@ pub(super) fn serve<S: Service>(
     mut connection: Connection,
     service: Arc<S>,
 ) -> impl Future<Output = ()> + Send {
-    // What is rare is boxed for the same reason: most connections wait, and this future is what they cost.
+    // Most connections wait, and this future is what they cost, so what is rare is boxed.
     async move {
         let mut streak = 0;
         loop {
