@@ -66,6 +66,7 @@ pub struct Builder {
     cache: Cache,
     spawner: Spawner,
     hooks: Hooks,
+    deadline: Option<Duration>,
     tools: Vec<Tool>,
     resources: Vec<Resource>,
     templates: Vec<ResourceTemplate>,
@@ -75,6 +76,7 @@ pub struct Builder {
     subscriptions: bool,
     state_keys: Vec<Vec<u8>>,
     state_lifetime: Duration,
+    logging: bool,
 }
 
 impl Builder {
@@ -86,6 +88,7 @@ impl Builder {
             cache: Cache::default(),
             spawner: Spawner::default(),
             hooks: Hooks::default(),
+            deadline: None,
             tools: Vec::new(),
             resources: Vec::new(),
             templates: Vec::new(),
@@ -95,6 +98,7 @@ impl Builder {
             subscriptions: false,
             state_keys: Vec::new(),
             state_lifetime: Duration::from_secs(10 * 60),
+            logging: false,
         }
     }
 
@@ -185,6 +189,14 @@ impl Builder {
         self
     }
 
+    /// Offers log messages to clients: what [`Context::log`] is given goes nowhere without.
+    ///
+    /// The protocol calls the feature deprecated from 2026-07-28 on, so it is off unless asked for.
+    pub fn logging(mut self) -> Self {
+        self.logging = true;
+        self
+    }
+
     /// Sets the bounds.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -194,6 +206,15 @@ impl Builder {
     /// Says how long clients may keep lists and resources (2026-07-28 on). Default: not at all.
     pub fn cache(mut self, cache: Cache) -> Self {
         self.cache = cache;
+        self
+    }
+
+    /// Sets a deadline for every handler, tools with one of their own excepted.
+    ///
+    /// Counted from the arrival of the request. When it passes, the signal of the call fires and the client is told; a
+    /// handler that ignores that runs to its end, and its result is thrown away.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
         self
     }
 
@@ -248,7 +269,7 @@ impl Builder {
             completions: self.completer.is_some(),
             subscribe: self.subscriptions,
             changing,
-            ..Offers::default()
+            logging: self.logging,
         };
         self.tools.iter().try_for_each(Tool::check)?;
         self.resources.iter().try_for_each(Resource::check)?;
@@ -268,8 +289,10 @@ impl Builder {
             seal,
             bus: Default::default(),
             hooks: self.hooks,
+            deadline: self.deadline,
             peers: Default::default(),
             closing: Default::default(),
+            grace_ends: Default::default(),
         };
         Ok(Server(Arc::new(inner)))
     }

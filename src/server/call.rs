@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
@@ -15,13 +15,19 @@ use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
 use crate::protocol::jsonrpc::{Id, RpcError};
 use crate::protocol::{Cache, LogLevel, ProgressToken, ToolResult, Version};
-use crate::signal::{Controller, Reason, Signal};
+use crate::signal::{Controller, Deadline, Reason, Signal};
 
 /// How many messages of one call wait for a slow client before progress coalesces.
 const WAITING: usize = 16;
 
 /// What a client reads of a failure that is not for it.
 const GENERIC: &str = "The tool failed.";
+
+/// The label of the deadline that the author of a tool or of the server set.
+const DEADLINE: &str = "the call's deadline";
+
+/// What a client reads of a handler that has not ended by the deadline its author set.
+const LATE: &str = "The deadline of this call has passed.";
 
 /// One message that answers a request, with the HTTP status that goes with it.
 #[derive(Debug)]
@@ -59,6 +65,8 @@ pub(crate) enum Next {
     Answer(Answer),
     /// Nothing follows, not even an answer: the client does not want it.
     Silence,
+    /// The handler lets go of the stream. What follows may wait until the client asks for it.
+    Release,
 }
 
 /// One request, from its envelope to its answer.
@@ -81,6 +89,8 @@ pub(crate) struct Call {
     pub(crate) started: Instant,
     /// What the handler asks its client.
     pub(crate) asks: Asks,
+    /// When the client is answered for a handler that is late. The signal fires then too.
+    pub(crate) deadline: Option<Deadline>,
     outlet: Mutex<Outlet>,
 }
 
@@ -91,6 +101,8 @@ struct Outlet {
     queue: VecDeque<Queued>,
     answer: Option<Answer>,
     last_progress: Option<Amount>,
+    /// The handler has let go of its stream, and no transport has been told yet.
+    released: bool,
     /// The transport learns of news: by the peer's list of calls with something to say, or by a waker of its own.
     listed: bool,
     waker: Option<Waker>,
@@ -117,7 +129,8 @@ impl Outlet {
         }
         match self.answer.take() {
             Some(answer) => Some(Next::Answer(answer)),
-            None => (self.gate == Gate::Silent).then_some(Next::Silence),
+            None if self.gate == Gate::Silent => Some(Next::Silence),
+            None => std::mem::take(&mut self.released).then_some(Next::Release),
         }
     }
 }
@@ -133,12 +146,17 @@ pub(crate) struct Begin {
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) meta: Option<Box<RawValue>>,
     pub(crate) asks: Asks,
+    /// How long the handler may take.
+    pub(crate) deadline: Option<Duration>,
 }
 
 impl Call {
     pub(crate) fn new(peer: Arc<Peer>, begin: Begin, caller: &Signal) -> Arc<Self> {
         let controller = Controller::new();
-        let signal = controller.signal().any(caller);
+        let deadline = begin
+            .deadline
+            .map(|deadline| Deadline::after(deadline).named(DEADLINE));
+        let signal = controller.signal().any(caller).any(deadline);
         let Begin {
             key,
             id,
@@ -149,6 +167,7 @@ impl Call {
             log_level,
             meta,
             asks,
+            ..
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
         Arc::new(Self {
@@ -165,6 +184,7 @@ impl Call {
             meta,
             started,
             asks,
+            deadline,
             outlet,
         })
     }
@@ -240,6 +260,31 @@ impl Call {
         self.announce(outlet);
     }
 
+    /// Lets go of the stream that carries the call, where the transport can do without.
+    pub(crate) fn release(self: &Arc<Self>) {
+        let mut outlet = self.outlet();
+        if outlet.gate == Gate::Open {
+            outlet.released = true;
+            self.announce(outlet);
+        }
+    }
+
+    /// Tells whether there is nothing left to say, and never will be.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn is_over(&self) -> bool {
+        let outlet = self.outlet();
+        outlet.gate != Gate::Open && outlet.queue.is_empty() && outlet.answer.is_none()
+    }
+
+    /// Wakes whoever reads the call, to look whether it still should.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn nudge(&self) {
+        let waker = self.outlet().waker.take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     /// Takes the outcome of the handler: the one place from which an answer leaves.
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
@@ -265,6 +310,30 @@ impl Call {
         }
         self.asks.finish();
         self.retire();
+    }
+
+    /// Tells whether the deadline is what fired the signal.
+    pub(crate) fn is_late(&self) -> bool {
+        let fired = self.deadline.and_then(|_| self.signal.reason());
+        matches!(fired, Some(Reason::Deadline(Some(DEADLINE))))
+    }
+
+    /// Answers for a handler that has not ended by its deadline.
+    pub(crate) fn answer_late(self: &Arc<Self>) {
+        log::warn!(
+            "{} {} ({}): not done by its deadline, after {:?}",
+            self.method.as_str(),
+            self.subject,
+            self.id,
+            self.started.elapsed()
+        );
+        let answer = self.failure(LATE.to_owned());
+        let mut outlet = self.outlet();
+        if outlet.gate == Gate::Open {
+            outlet.gate = Gate::Answered;
+            outlet.answer = Some(answer);
+            self.announce(outlet);
+        }
     }
 
     /// Leaves the tables of what is not over.
@@ -393,6 +462,8 @@ impl Call {
                 Answer::refusal(Some(&self.id), &refusal)
             }
             Kind::Public(text) => self.failure(text),
+            // The handler heeded the deadline that its author set, which is no secret.
+            Kind::Unexpected(_) if self.is_late() => self.failure(LATE.to_owned()),
             Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
         }
     }
