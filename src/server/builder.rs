@@ -66,6 +66,7 @@ pub struct Builder {
     cache: Cache,
     spawner: Spawner,
     hooks: Hooks,
+    deadline: Option<Duration>,
     tools: Vec<Tool>,
     resources: Vec<Resource>,
     templates: Vec<ResourceTemplate>,
@@ -86,6 +87,7 @@ impl Builder {
             cache: Cache::default(),
             spawner: Spawner::default(),
             hooks: Hooks::default(),
+            deadline: None,
             tools: Vec::new(),
             resources: Vec::new(),
             templates: Vec::new(),
@@ -197,6 +199,15 @@ impl Builder {
         self
     }
 
+    /// Sets a deadline for every handler, tools with one of their own excepted.
+    ///
+    /// Counted from the arrival of the request. When it passes, the signal of the call fires and the client is told; a
+    /// handler that ignores that runs to its end, and its result is thrown away.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
     /// Runs handlers on an executor of the application's instead of smol's global one.
     pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
         self.spawner = Spawner::on(executor);
@@ -268,6 +279,7 @@ impl Builder {
             seal,
             bus: Default::default(),
             hooks: self.hooks,
+            deadline: self.deadline,
             peers: Default::default(),
             closing: Default::default(),
         };
