@@ -245,7 +245,13 @@ pub(crate) fn route<'a>(
         }
         Around::Http { headers, session } => legacy::http_version(headers, session)?,
     };
-    legacy::method(version, &request.method, offers).map(|method| Route::Legacy(version, method))
+    let sessionless = matches!(around, Around::Http { session: None, .. });
+    let offers = if sessionless {
+        offers.without_session()
+    } else {
+        *offers
+    };
+    legacy::method(version, &request.method, &offers).map(|method| Route::Legacy(version, method))
 }
 
 /// Tells whether the version header of a message names a modern revision, known or not.
@@ -269,6 +275,12 @@ pub(crate) fn has_progress_message(version: Version) -> bool {
 /// Tells whether an error may leave out the id of its request under this revision.
 pub(crate) fn has_anonymous_errors(version: Version) -> bool {
     version >= Version::V2025_11_25
+}
+
+/// Tells whether a stream of events begins with one without data, and may end before its answer (2025-11-25, basic/transports).
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
+pub(crate) fn has_polling(version: Version) -> bool {
+    version == Version::V2025_11_25
 }
 
 /// Tells whether an array of messages may arrive under this revision.

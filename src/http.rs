@@ -6,6 +6,8 @@
 mod accepts;
 mod body;
 mod endpoint;
+mod events;
+mod flow;
 mod listener;
 mod origin;
 mod post;
@@ -16,6 +18,7 @@ mod sse;
 
 pub use body::Body;
 pub use endpoint::Endpoint;
+pub use events::{EventStore, MemoryStore, Place};
 pub use listener::{Closer, Listener, Options, PeerAddr};
 pub use serve::{serve, serve_on};
 pub use service::Service;

@@ -23,8 +23,8 @@ mod subscriptions;
 mod tools;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -87,7 +87,12 @@ pub(crate) struct Inner {
     peers: Mutex<Peers>,
     /// Fires when the server is closed.
     closing: Controller,
+    /// Until when answers may leave, once the server is closed.
+    grace_ends: OnceLock<Instant>,
 }
+
+/// A grace that no clock can express.
+const FOR_EVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 type Peers = Vec<Weak<Peer>>;
 
@@ -181,7 +186,7 @@ impl Server {
     ///
     /// Dropping the future stops the waiting; the signals have fired, and the server stays closed.
     pub async fn close(&self, grace: Duration) {
-        let peers = self.0.shut();
+        let peers = self.0.shut(grace);
         for peer in &peers {
             peer.inflight.abort_all(&Reason::ServerClosed);
         }
@@ -191,6 +196,9 @@ impl Server {
         }
         for peer in peers {
             peer.feed.close();
+            for call in peer.inflight.calls() {
+                call.silence(Reason::ServerClosed);
+            }
             peer.inflight.clear();
         }
     }
@@ -362,9 +370,22 @@ impl Inner {
     }
 
     /// Refuses all that comes from now on, and returns who is there.
-    fn shut(&self) -> Vec<Arc<Peer>> {
+    fn shut(&self, grace: Duration) -> Vec<Arc<Peer>> {
+        let now = Instant::now();
+        let _ = self
+            .grace_ends
+            .set(now.checked_add(grace).unwrap_or(now + FOR_EVER));
         self.closing.abort(Reason::ServerClosed);
         self.live_peers()
+    }
+
+    /// How long answers may still leave, once the server is closed.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn grace_left(&self) -> Duration {
+        match self.grace_ends.get() {
+            Some(end) => end.saturating_duration_since(Instant::now()),
+            None => self.limits.grace,
+        }
     }
 
     pub(crate) fn is_closed(&self) -> bool {

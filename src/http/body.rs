@@ -88,7 +88,6 @@ impl Body {
     }
 
     /// Takes the next piece.
-    #[cfg_attr(not(feature = "tide"), allow(dead_code))]
     pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Vec<u8>>>> {
         match &mut self.0 {
             Repr::Full(bytes) if bytes.is_empty() => Poll::Ready(None),

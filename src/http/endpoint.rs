@@ -9,11 +9,12 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 
 use super::Body;
 use super::accepts::Accepts;
+use super::events::EventStore;
 use super::origin::Origins;
 use super::post::{self, Begun};
 use super::session::{self, Sessions};
 use crate::Server;
-use crate::era::{self, Offers};
+use crate::era;
 use crate::http::Service;
 use crate::protocol::jsonrpc::RpcError;
 use crate::server::peer::{Kind, Peer};
@@ -75,6 +76,12 @@ pub(super) struct Inner {
     pub(super) crowd: Arc<Peer>,
     pub(super) keep_alive: Duration,
     pub(super) patience: Duration,
+    /// Keeps the events of sessions. Without it none of them has an id.
+    pub(super) store: Option<Arc<dyn EventStore>>,
+    /// Whether a hang-up aborts a call of a session, if that was said.
+    aborts: Option<bool>,
+    /// When a client comes back to a stream that a handler has let go of.
+    pub(super) retry: Duration,
 }
 
 impl Endpoint {
@@ -88,6 +95,9 @@ impl Endpoint {
             crowd: Peer::new(&server.0, Kind::Crowd),
             keep_alive: Duration::from_secs(15),
             patience: Duration::from_secs(2),
+            store: None,
+            aborts: None,
+            retry: Duration::from_secs(1),
         }))
     }
 
@@ -148,6 +158,34 @@ impl Endpoint {
         self.change(|inner| inner.sessions = Some(Arc::new(Sessions::new(most, idle))))
     }
 
+    /// Keeps the events of sessions, so that a client whose stream broke can have them again (default: nothing is kept).
+    ///
+    /// With a store every event of a session has an id, and a GET with `Last-Event-ID` continues the stream that the id
+    /// names, and no other. A client that hangs up can come back for its answer, so its handler runs on. Clients of
+    /// 2025-11-25 may also be sent away by [`Context::release_stream`](crate::Context::release_stream).
+    /// Without sessions, and for clients of 2026-07-28 and later, it changes nothing.
+    #[must_use]
+    pub fn event_store(self, store: impl EventStore) -> Self {
+        self.change(|inner| inner.store = Some(Arc::new(store)))
+    }
+
+    /// Whether a client of a session that hangs up has its call aborted.
+    ///
+    /// By default it has, unless there is an [event store](Self::event_store): without one nobody could fetch the result.
+    /// The legacy protocol wants clients to cancel by notification and to hang up as they like, yet those that hang up
+    /// without coming back are more. Calls outside of sessions are aborted in any case.
+    #[must_use]
+    pub fn abort_on_hang_up(self, abort: bool) -> Self {
+        self.change(|inner| inner.aborts = Some(abort))
+    }
+
+    /// After how long a client comes back to a stream that its handler has
+    /// [let go of](crate::Context::release_stream) (default 1 s).
+    #[must_use]
+    pub fn retry(self, delay: Duration) -> Self {
+        self.change(|inner| inner.retry = delay)
+    }
+
     /// How often a stream without messages shows life (default 15 s). A client that vanished is noticed by it.
     #[must_use]
     pub fn keep_alive(self, period: Duration) -> Self {
@@ -183,7 +221,7 @@ impl Endpoint {
             return Begun::Done(refusal);
         }
         match *method {
-            Method::GET => Begun::Done(session::listen(&self.0, headers)),
+            Method::GET => Begun::Done(session::listen(&self.0, headers, signal)),
             Method::DELETE => Begun::Done(session::end(&self.0, headers)),
             _ => post::begin(&self.0, headers, request.body(), signal),
         }
@@ -202,14 +240,11 @@ impl Endpoint {
         if let Err(why) = self.0.origins.check(headers) {
             return Some(plain(StatusCode::FORBIDDEN, &format!("{why}\n")));
         }
-        let legacy = self.0.sessions.is_some() && matches!(*method, Method::GET | Method::DELETE);
-        if *method != Method::POST && !legacy {
+        let legacy = self.0.sessions.is_some() && !era::names_modern_version(headers);
+        let of_session = legacy && matches!(*method, Method::GET | Method::DELETE);
+        if *method != Method::POST && !of_session {
             let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
-            let allowed = if self.0.sessions.is_some() {
-                "GET, POST, DELETE"
-            } else {
-                "POST"
-            };
+            let allowed = if legacy { "GET, POST, DELETE" } else { "POST" };
             response
                 .headers_mut()
                 .insert(ALLOW, HeaderValue::from_static(allowed));
@@ -238,12 +273,9 @@ async fn finish(begun: Begun, signal: Signal) -> Response<Body> {
 }
 
 impl Inner {
-    /// What the endpoint offers to legacy clients: without sessions, nothing that needs one.
-    pub(super) fn offers(&self) -> Offers {
-        match self.sessions {
-            Some(_) => self.server.0.offers,
-            None => self.server.0.offers.without_session(),
-        }
+    /// Tells whether a call of a session runs on when its client hangs up.
+    pub(super) fn runs_on(&self) -> bool {
+        !self.aborts.unwrap_or(self.store.is_none())
     }
 }
 

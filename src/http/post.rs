@@ -7,21 +7,21 @@ use std::task::{Context, Poll};
 use futures_lite::future;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
+use serde_json::value::RawValue;
 
 use super::Body;
 use super::accepts::Accepts;
 use super::endpoint::{Inner, accepted, accepts, anonymous, json, plain};
-use super::session::{self, Found};
+use super::session::{self, Found, Session};
 use super::sse::{self, Events};
 use crate::era::{self, Around, Field, Mirrored, Refusal, Route, modern};
 use crate::protocol::jsonrpc::{self, Malformed, Message, Notification, Request, RpcError};
 use crate::server::call::{Call, Next};
 use crate::server::dispatch::{self, Intake};
-use crate::server::peer::Peer;
 use crate::signal::{Deadline, Reason, Signal, Wait};
 
-/// The label of the deadline after which a response begins as a stream.
-pub(super) const PATIENCE: &str = "patience";
+/// The label of the deadline after which a response begins as a stream. No application has one of this name.
+const PATIENCE: &str = "smol-mcp: the head of the response is due";
 
 /// What became of a POST by the time its message has been taken.
 pub(super) enum Begun {
@@ -35,30 +35,57 @@ pub(super) struct Waiting {
     call: Guard,
     accepts: Accepts,
     endpoint: Arc<Inner>,
+    /// Set if the client may come back to the stream of the call.
+    session: Option<Arc<Session>>,
 }
 
-/// Ends a call whose response is dropped before its end: nobody reads it any more.
-pub(super) struct Guard(Option<Arc<Call>>);
+/// Leaves a call whose response is dropped before its end: nobody reads it any more.
+pub(super) struct Guard {
+    call: Option<Arc<Call>>,
+    /// The signal of the request, if the handler has been given another one: it is not to notice that its client has gone.
+    apart: Option<Signal>,
+}
 
 impl Guard {
+    pub(super) fn new(call: Arc<Call>, apart: Option<Signal>) -> Self {
+        let call = Some(call);
+        Self { call, apart }
+    }
+
     pub(super) fn call(&self) -> Option<&Arc<Call>> {
-        self.0.as_ref()
+        self.call.as_ref()
     }
 
-    /// The call has said all it had to say.
+    /// Hands the duty on.
+    fn take(&mut self) -> Self {
+        let (call, apart) = (self.call.take(), self.apart.take());
+        Self { call, apart }
+    }
+
+    /// There is no more to read here.
     pub(super) fn disarm(&mut self) {
-        self.0 = None;
+        self.call = None;
     }
 
-    /// Ends the call for a reason that is known.
-    pub(super) fn silence(&mut self, reason: Reason) {
-        if let Some(call) = self.0.take() {
+    /// Tells the handler of an end that is near. Its answer may still leave.
+    pub(super) fn abort(&self, reason: Reason) {
+        if let Some(call) = &self.call {
+            call.controller.abort(reason);
+        }
+    }
+
+    /// Nobody reads here any more, for a reason that is known.
+    pub(super) fn leave(&mut self, reason: Reason) {
+        let Some(call) = self.call.take() else {
+            return;
+        };
+        if !(self.apart.is_some() && matches!(reason, Reason::Disconnected)) {
             call.silence(reason);
         }
     }
 
     pub(super) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Next> {
-        match &self.0 {
+        match &self.call {
             Some(call) => call.poll_next(cx),
             None => Poll::Ready(Next::Silence),
         }
@@ -67,7 +94,8 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.silence(Reason::Disconnected);
+        let fired = self.apart.as_ref().and_then(Signal::reason);
+        self.leave(fired.unwrap_or(Reason::Disconnected));
     }
 }
 
@@ -89,12 +117,8 @@ pub(super) fn begin(
     signal: &Signal,
 ) -> Begun {
     let accepts = accepts(headers);
-    if let Some(refusal) = refuse_form(
-        headers,
-        accepts,
-        body.len(),
-        endpoint.server.0.limits.message_bytes,
-    ) {
+    let most = endpoint.server.0.limits.message_bytes;
+    if let Some(refusal) = refuse_form(headers, accepts, body.len(), most) {
         return Begun::Done(refusal);
     }
     let post = Post {
@@ -106,17 +130,7 @@ pub(super) fn begin(
     match jsonrpc::parse(body) {
         Ok(Message::Request(request)) => post.request(request),
         Ok(Message::Notification(notification)) => Begun::Done(post.notification(&notification)),
-        Ok(Message::Response(response)) => Begun::Done(match session::find(endpoint, headers) {
-            Found::Session(session) => {
-                dispatch::respond(&session.peer, response);
-                accepted()
-            }
-            Found::Unknown => session::gone(None),
-            Found::None => anonymous(
-                400,
-                &RpcError::invalid_request("Invalid request: a response to nothing"),
-            ),
-        }),
+        Ok(Message::Response(response)) => Begun::Done(post.response(response)),
         Ok(Message::Batch(elements)) => post.batch(&elements),
         Err(Malformed { id, error, .. }) => {
             Begun::Done(json(400, era::refuse(id.as_ref(), &error)))
@@ -167,83 +181,134 @@ struct Post<'a> {
 impl Post<'_> {
     fn request(&self, request: Request<'_>) -> Begun {
         let found = session::find(self.endpoint, self.headers);
-        if matches!(found, Found::Unknown) && is_of_a_session(&request) {
-            return Begun::Done(session::gone(Some(&request.id)));
+        if is_of_a_session(&request) {
+            if let Some(refusal) = self.refuse_session(&request, &found) {
+                return Begun::Done(refusal);
+            }
         }
         let around = Around::Http {
             headers: self.headers,
             session: found.version(),
         };
-        let offers = self.endpoint.offers();
-        let route = match era::route(&request, around, &offers) {
+        let route = match era::route(&request, around, &self.endpoint.server.0.offers) {
             Ok(route) => route,
             Err(refusal) => return Begun::Done(refused(&request, &refusal)),
         };
-        match route {
-            Route::Handshake => Begun::Done(session::begin(self.endpoint, request, self.signal)),
-            Route::Modern(_) => self.run(&self.endpoint.crowd, request, route),
-            Route::Legacy(..) => match (found, &self.endpoint.sessions) {
-                (Found::Session(session), _) => self.run(&session.peer, request, route),
-                (_, None) => self.run(&self.endpoint.crowd, request, route),
-                (_, Some(_)) => {
-                    let error =
-                        RpcError::invalid_request("Invalid request: Mcp-Session-Id is missing");
-                    Begun::Done(refused(&request, &Refusal::new(400, error)))
-                }
-            },
+        match (route, found) {
+            (Route::Handshake, _) => {
+                let (endpoint, headers) = (self.endpoint, self.headers);
+                Begun::Done(session::begin(endpoint, headers, request, self.signal))
+            }
+            (route @ Route::Legacy(..), Found::Session(session)) => {
+                self.run_in(session, request, route)
+            }
+            (route, _) => {
+                let crowd = &self.endpoint.crowd;
+                let intake = dispatch::run(crowd, request, route, Some(self.headers), self.signal);
+                self.attend(intake, None, None)
+            }
         }
     }
 
-    fn run(&self, peer: &Arc<Peer>, request: Request<'_>, route: Route) -> Begun {
-        let intake = dispatch::run(peer, request, route, Some(self.headers), self.signal);
+    /// Checks what a legacy request says of its session.
+    fn refuse_session(&self, request: &Request<'_>, found: &Found) -> Option<Response<Body>> {
+        if matches!(found, Found::Unknown) {
+            return Some(session::gone(Some(&request.id)));
+        }
+        let missing = self.endpoint.sessions.is_some() && matches!(found, Found::None);
+        let refusal = match era::legacy::http_version(self.headers, found.version()) {
+            Err(refusal) => refusal,
+            Ok(_) if missing => Refusal::new(400, session::unnamed()),
+            Ok(_) => return None,
+        };
+        Some(refused(request, &refusal))
+    }
+
+    fn run_in(&self, session: Arc<Session>, request: Request<'_>, route: Route) -> Begun {
+        // A handler that runs on must not see that its client has gone. Whatever else fires the signal is passed on.
+        let runs_on = self.endpoint.runs_on() && !self.signal.is_aborted();
+        let apart = runs_on.then(|| self.signal.clone());
+        let never = Signal::never();
+        let caller = if runs_on { &never } else { self.signal };
+        let intake = dispatch::run(&session.peer, request, route, Some(self.headers), caller);
+        let kept = self.endpoint.store.is_some() && self.accepts.stream;
+        self.attend(intake, kept.then_some(session), apart)
+    }
+
+    /// Takes what there is at once.
+    fn attend(
+        &self,
+        intake: Intake,
+        session: Option<Arc<Session>>,
+        apart: Option<Signal>,
+    ) -> Begun {
         let call = match intake {
             Intake::Silent => return Begun::Done(accepted()),
-            Intake::Answer(answer) => return Begun::Done(self.whole(answer.status, answer.body)),
+            Intake::Answer(answer) => {
+                return Begun::Done(whole(self.accepts, answer.status, answer.body));
+            }
             Intake::Call(call) => call,
         };
+        let next = call.take_next();
         let mut waiting = Waiting {
-            call: Guard(Some(call.clone())),
+            call: Guard::new(call, apart),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
+            session,
         };
-        match call.take_next() {
-            Some(next) => match waiting.respond(next) {
-                Some(response) => Begun::Done(response),
-                None => Begun::Running(waiting),
-            },
+        match next.and_then(|next| waiting.respond(next, self.signal)) {
+            Some(response) => Begun::Done(response),
             None => Begun::Running(waiting),
         }
     }
 
-    /// A response with an answer that was there at once.
-    fn whole(&self, status: u16, body: Vec<u8>) -> Response<Body> {
-        whole(self.accepts, status, body)
+    fn response(&self, response: jsonrpc::Response<'_>) -> Response<Body> {
+        let found = session::find(self.endpoint, self.headers);
+        match found {
+            Found::Session(session) => {
+                let version = session.peer.legacy_version();
+                if let Err(refusal) = era::legacy::http_version(self.headers, version) {
+                    return anonymous(refusal.status, &refusal.error);
+                }
+                dispatch::respond(&session.peer, response);
+                accepted()
+            }
+            Found::Unknown => session::gone(None),
+            Found::None => {
+                let text = "Invalid request: a response to nothing";
+                anonymous(400, &RpcError::invalid_request(text))
+            }
+        }
     }
 
     fn notification(&self, notification: &Notification<'_>) -> Response<Body> {
-        let claim = modern::claim(&notification.params).is_some();
-        if claim || era::names_modern_version(self.headers) {
-            dispatch::notify(&self.endpoint.crowd, notification);
-            return accepted();
+        let claim = modern::claim(&notification.params);
+        if claim.is_some() || era::names_modern_version(self.headers) {
+            return match modern::check_notification(self.headers, claim.as_ref()) {
+                Ok(()) => {
+                    dispatch::notify(&self.endpoint.crowd, notification);
+                    accepted()
+                }
+                Err(refusal) => anonymous(refusal.status, &refusal.error),
+            };
         }
         let found = session::find(self.endpoint, self.headers);
+        if matches!(found, Found::Unknown) {
+            return session::gone(None);
+        }
         if let Err(refusal) = era::legacy::http_version(self.headers, found.version()) {
             return anonymous(refusal.status, &refusal.error);
         }
-        match (found, &self.endpoint.sessions) {
-            (Found::Session(session), _) => dispatch::notify(&session.peer, notification),
-            (Found::Unknown, Some(_)) => return session::gone(None),
-            (Found::None, Some(_)) => {
-                let error = RpcError::invalid_request("Invalid request: Mcp-Session-Id is missing");
-                return anonymous(400, &error);
-            }
-            (_, None) => dispatch::notify(&self.endpoint.crowd, notification),
+        match found {
+            Found::Session(session) => dispatch::notify(&session.peer, notification),
+            _ if self.endpoint.sessions.is_some() => return anonymous(400, &session::unnamed()),
+            _ => dispatch::notify(&self.endpoint.crowd, notification),
         }
         accepted()
     }
 
     /// Takes an array of messages, where the revision knows such a thing (2025-03-26, basic).
-    fn batch(&self, elements: &[&serde_json::value::RawValue]) -> Begun {
+    fn batch(&self, elements: &[&RawValue]) -> Begun {
         let found = session::find(self.endpoint, self.headers);
         if matches!(found, Found::Unknown) {
             return Begun::Done(session::gone(None));
@@ -254,21 +319,21 @@ impl Post<'_> {
             (_, None) => Some(self.endpoint.crowd.clone()),
             (_, Some(_)) => None,
         };
-        let (Some(peer), true) = (
-            peer,
-            version.is_ok_and(era::has_batches) && !elements.is_empty(),
-        ) else {
+        let known = version.is_ok_and(era::has_batches)
+            && !elements.is_empty()
+            && !elements.iter().any(|element| has_claim(element));
+        let Some(peer) = peer.filter(|_| known) else {
             let answer = dispatch::refuse_batch();
             return Begun::Done(json(answer.status, answer.body));
         };
-        let mut batch = Batch::default();
+        let mut batch = Batch {
+            answers: Vec::new(),
+            calls: Vec::new(),
+            accepts: self.accepts,
+        };
         for element in elements {
-            batch.take(dispatch::element(
-                &peer,
-                element.get(),
-                self.headers,
-                self.signal,
-            ));
+            let (text, headers) = (element.get(), self.headers);
+            batch.take(dispatch::element(&peer, text, headers, self.signal));
         }
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),
@@ -282,6 +347,15 @@ fn is_of_a_session(request: &Request<'_>) -> bool {
     request.method != "initialize" && modern::claim(&request.params).is_none()
 }
 
+/// Tells whether an element of a batch claims to be of the era that knows no batches.
+fn has_claim(element: &RawValue) -> bool {
+    match jsonrpc::parse_str(element.get()) {
+        Ok(Message::Request(request)) => modern::claim(&request.params).is_some(),
+        Ok(Message::Notification(note)) => modern::claim(&note.params).is_some(),
+        _ => false,
+    }
+}
+
 fn refused(request: &Request<'_>, refusal: &Refusal) -> Response<Body> {
     json(
         refusal.status,
@@ -289,46 +363,85 @@ fn refused(request: &Request<'_>, refusal: &Refusal) -> Response<Body> {
     )
 }
 
-/// A response with one message, in the form that the client takes.
+/// A response with one message, in the form that the client takes. An error with a status of its own is always JSON.
 fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Body> {
-    match accepts.json {
+    match accepts.json || status != 200 {
         true => json(status, body),
-        false => {
-            let mut response = sse::response(Body::full(sse::event(&body)));
-            *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-            response
-        }
+        false => sse::response(Body::full(sse::event(&body))),
     }
+}
+
+/// The response to a request that its bearer has given up: it is likely that nobody reads it.
+fn aborted() -> Response<Body> {
+    plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n")
 }
 
 impl Waiting {
     /// Makes the response of the first thing that the call says; `None` if the client does not take it.
-    fn respond(&mut self, next: Next) -> Option<Response<Body>> {
+    fn respond(&mut self, next: Next, signal: &Signal) -> Option<Response<Body>> {
         match next {
             Next::Answer(answer) => {
                 self.call.disarm();
                 Some(whole(self.accepts, answer.status, answer.body))
             }
             Next::Message(message) if self.accepts.stream => {
-                Some(self.stream(sse::event(&message)))
+                Some(self.stream(Some(message), signal))
             }
-            Next::Message(_) => None,
-            // The client does not want an answer, and its stream ends without one.
-            Next::Silence => {
-                self.call.disarm();
-                Some(sse::response(Body::empty()))
+            Next::Release if self.is_polled() => {
+                // The stream begins, and says right away that it ends.
+                self.call.call().map(|call| call.release());
+                Some(self.stream(None, signal))
             }
+            Next::Message(_) | Next::Release => None,
+            Next::Silence => Some(self.silence()),
         }
     }
 
-    /// Commits to a stream that begins with `first`.
-    fn stream(&mut self, first: Vec<u8>) -> Response<Body> {
-        let call = Guard(self.call.0.take());
-        sse::response(Body::stream(Events::new(
-            call,
-            first,
-            self.endpoint.keep_alive,
-        )))
+    /// The response to a request whose answer nobody wants, or that is not served to its end.
+    fn silence(&mut self) -> Response<Body> {
+        let reason = self.call.call().and_then(|call| call.signal.reason());
+        self.call.disarm();
+        match reason {
+            Some(Reason::ServerClosed) => {
+                plain(StatusCode::SERVICE_UNAVAILABLE, "the server is closing\n")
+            }
+            Some(Reason::Cancelled(_) | Reason::Closed) => sse::response(Body::empty()),
+            _ => aborted(),
+        }
+    }
+
+    fn is_polled(&self) -> bool {
+        let version = self.call.call().map(|call| call.version);
+        self.session.is_some() && version.is_some_and(era::has_polling)
+    }
+
+    /// Commits to a stream that begins with `first`, or with a sign of life.
+    fn stream(&mut self, first: Option<Vec<u8>>, signal: &Signal) -> Response<Body> {
+        let call = self.call.take();
+        let part = match (&self.session, call.call()) {
+            (Some(session), Some(call)) => Some(session.open_flow(&self.endpoint, call)),
+            _ => None,
+        };
+        let mut out = Vec::new();
+        match (&part, first) {
+            (Some(part), first) => {
+                let mut carrier = part.flow.carrier();
+                carrier.begin(&mut out);
+                if let Some(first) = first {
+                    carrier.push(&mut out, &first);
+                }
+            }
+            (None, Some(first)) => sse::push(&mut out, &first),
+            (None, None) => {}
+        }
+        if out.is_empty() {
+            out.extend_from_slice(sse::COMMENT);
+        }
+        let events = Events::new(call, out, self.endpoint.keep_alive, signal);
+        sse::response(Body::stream(match part {
+            Some(part) => events.part(part),
+            None => events,
+        }))
     }
 
     /// Waits for the first thing that the call says.
@@ -342,18 +455,21 @@ impl Waiting {
         loop {
             match future::poll_fn(|cx| self.poll(cx, &mut wait, watched)).await {
                 Event::Next(next) => {
-                    if let Some(response) = self.respond(next) {
+                    if let Some(response) = self.respond(next, signal) {
                         return response;
                     }
                 }
                 Event::Fired(Reason::Deadline(Some(PATIENCE))) => {
-                    return self.stream(sse::COMMENT.to_vec());
+                    return self.stream(None, signal);
                 }
                 // What ends within the grace is still answered; after it the call is ended by the server.
-                Event::Fired(Reason::ServerClosed) => watched = false,
+                Event::Fired(Reason::ServerClosed) => {
+                    self.call.abort(Reason::ServerClosed);
+                    watched = false;
+                }
                 Event::Fired(reason) => {
-                    self.call.silence(reason);
-                    return plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n");
+                    self.call.leave(reason);
+                    return aborted();
                 }
             }
         }
@@ -376,10 +492,10 @@ enum Event {
 }
 
 /// The answers of a batch, as far as they are there.
-#[derive(Default)]
 pub(super) struct Batch {
     answers: Vec<Vec<u8>>,
     calls: Vec<Guard>,
+    accepts: Accepts,
 }
 
 impl Batch {
@@ -387,13 +503,20 @@ impl Batch {
         match intake {
             Intake::Silent => {}
             Intake::Answer(answer) => self.answers.push(answer.body),
-            Intake::Call(call) => self.calls.push(Guard(Some(call))),
+            Intake::Call(call) => self.calls.push(Guard::new(call, None)),
         }
     }
 
     fn response(self) -> Response<Body> {
         if self.answers.is_empty() {
             return accepted();
+        }
+        if !self.accepts.json {
+            let mut out = Vec::new();
+            self.answers
+                .iter()
+                .for_each(|answer| sse::push(&mut out, answer));
+            return sse::response(Body::full(out));
         }
         let mut body = b"[".to_vec();
         body.extend_from_slice(&self.answers.join(&b","[..]));
@@ -403,19 +526,48 @@ impl Batch {
 
     /// Waits for all that is missing. Messages that would precede an answer have no place in an array.
     pub(super) async fn wait(mut self, signal: &Signal) -> Response<Body> {
+        let mut wait = Some(signal.aborted());
         for mut call in std::mem::take(&mut self.calls) {
-            loop {
-                let next = signal.run(future::poll_fn(|cx| call.poll_next(cx))).await;
-                match next {
-                    Ok(Next::Message(_)) => continue,
-                    Ok(Next::Answer(answer)) => self.answers.push(answer.body),
-                    Ok(Next::Silence) => {}
-                    Err(aborted) => call.silence(aborted.into_reason()),
-                }
-                call.disarm();
-                break;
+            while call.call().is_some() {
+                future::poll_fn(|cx| self.poll_call(&mut call, &mut wait, cx)).await;
             }
         }
         self.response()
+    }
+
+    fn poll_call(
+        &mut self,
+        call: &mut Guard,
+        wait: &mut Option<Wait>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        match call.poll_next(cx) {
+            Poll::Ready(Next::Message(_) | Next::Release) => return Poll::Ready(()),
+            Poll::Ready(Next::Answer(answer)) => {
+                self.answers.push(answer.body);
+                call.disarm();
+                return Poll::Ready(());
+            }
+            Poll::Ready(Next::Silence) => {
+                call.disarm();
+                return Poll::Ready(());
+            }
+            Poll::Pending => {}
+        }
+        let Some(fired) = wait.as_mut() else {
+            return Poll::Pending;
+        };
+        match Pin::new(fired).poll(cx) {
+            Poll::Pending => Poll::Pending,
+            // The signals of all calls have fired with this one; what ends within the grace is still answered.
+            Poll::Ready(Reason::ServerClosed) => {
+                *wait = None;
+                Poll::Pending
+            }
+            Poll::Ready(reason) => {
+                call.leave(reason);
+                Poll::Ready(())
+            }
+        }
     }
 }

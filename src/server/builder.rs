@@ -76,6 +76,7 @@ pub struct Builder {
     subscriptions: bool,
     state_keys: Vec<Vec<u8>>,
     state_lifetime: Duration,
+    logging: bool,
 }
 
 impl Builder {
@@ -97,6 +98,7 @@ impl Builder {
             subscriptions: false,
             state_keys: Vec::new(),
             state_lifetime: Duration::from_secs(10 * 60),
+            logging: false,
         }
     }
 
@@ -187,6 +189,14 @@ impl Builder {
         self
     }
 
+    /// Offers log messages to clients: what [`Context::log`] is given goes nowhere without.
+    ///
+    /// The protocol calls the feature deprecated from 2026-07-28 on, so it is off unless asked for.
+    pub fn logging(mut self) -> Self {
+        self.logging = true;
+        self
+    }
+
     /// Sets the bounds.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -259,7 +269,7 @@ impl Builder {
             completions: self.completer.is_some(),
             subscribe: self.subscriptions,
             changing,
-            ..Offers::default()
+            logging: self.logging,
         };
         self.tools.iter().try_for_each(Tool::check)?;
         self.resources.iter().try_for_each(Resource::check)?;
@@ -282,6 +292,7 @@ impl Builder {
             deadline: self.deadline,
             peers: Default::default(),
             closing: Default::default(),
+            grace_ends: Default::default(),
         };
         Ok(Server(Arc::new(inner)))
     }

@@ -66,6 +66,8 @@ pub(crate) enum Next {
     Answer(Answer),
     /// Nothing follows, not even an answer: the client does not want it.
     Silence,
+    /// The handler lets go of the stream. What follows may wait until the client asks for it.
+    Release,
 }
 
 /// One request, from its envelope to its answer.
@@ -100,6 +102,8 @@ struct Outlet {
     queue: VecDeque<Queued>,
     answer: Option<Answer>,
     last_progress: Option<Amount>,
+    /// The handler has let go of its stream, and no transport has been told yet.
+    released: bool,
     /// The transport learns of news: by the peer's list of calls with something to say, or by a waker of its own.
     listed: bool,
     waker: Option<Waker>,
@@ -126,7 +130,8 @@ impl Outlet {
         }
         match self.answer.take() {
             Some(answer) => Some(Next::Answer(answer)),
-            None => (self.gate == Gate::Silent).then_some(Next::Silence),
+            None if self.gate == Gate::Silent => Some(Next::Silence),
+            None => std::mem::take(&mut self.released).then_some(Next::Release),
         }
     }
 }
@@ -256,6 +261,31 @@ impl Call {
         self.announce(outlet);
     }
 
+    /// Lets go of the stream that carries the call, where the transport can do without.
+    pub(crate) fn release(self: &Arc<Self>) {
+        let mut outlet = self.outlet();
+        if outlet.gate == Gate::Open {
+            outlet.released = true;
+            self.announce(outlet);
+        }
+    }
+
+    /// Tells whether there is nothing left to say, and never will be.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn is_over(&self) -> bool {
+        let outlet = self.outlet();
+        outlet.gate != Gate::Open && outlet.queue.is_empty() && outlet.answer.is_none()
+    }
+
+    /// Wakes whoever reads the call, to look whether it still should.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn nudge(&self) {
+        let waker = self.outlet().waker.take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     /// Takes the outcome of the handler: the one place from which an answer leaves.
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
@@ -286,7 +316,7 @@ impl Call {
     }
 
     /// Tells whether the deadline is what fired the signal.
-    fn is_late(&self) -> bool {
+    pub(crate) fn is_late(&self) -> bool {
         let fired = self.deadline.and_then(|_| self.signal.reason());
         matches!(fired, Some(Reason::Deadline(Some(DEADLINE))))
     }

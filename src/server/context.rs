@@ -62,12 +62,14 @@ impl Context {
         self.0.progress_token.as_ref()
     }
 
-    /// Sends a log message to the client, if it asked for messages of this level.
+    /// Sends a log message to the client, if it asked for messages of this level, and if the server offers them:
+    /// [`Builder::logging`](crate::Builder::logging).
     ///
     /// The messages of a request precede its answer, on its own stream. They must hold no secrets.
     /// (MCP 2026-07-28, server/utilities/logging)
     pub fn log(&self, level: LogLevel, data: impl Into<Value>) {
-        if self.0.log_level.is_none_or(|least| level < least) {
+        let offered = self.0.peer.server.offers.logging;
+        if !offered || self.0.log_level.is_none_or(|least| level < least) {
             return;
         }
         struct Params(LogLevel, Value);
@@ -83,6 +85,16 @@ impl Context {
             "notifications/message",
             &Params(level, data.into()),
         ));
+    }
+
+    /// Lets go of the connection that carries the response: the client comes back for the rest.
+    ///
+    /// For calls that take long, under the one revision whose clients poll (2025-11-25), over HTTP with sessions and an
+    /// event store (`http::Endpoint::event_store`). The stream ends after what has been said so far, the handler
+    /// runs on, and what it says later is sent when the client asks for it by GET with `Last-Event-ID`. Everywhere else
+    /// it does nothing. The signal does not fire by it.
+    pub fn release_stream(&self) {
+        self.0.release();
     }
 
     /// Returns the server that the handler belongs to: to change its lists, or to tell of a change.

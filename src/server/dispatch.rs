@@ -608,18 +608,21 @@ fn cancel(peer: &Arc<Peer>, params: &Params<'_>) {
         Some(text) => Reason::cancelled(text),
         None => Reason::Cancelled(None),
     };
-    // Among the requests of many clients an id says nothing.
-    let call = match peer.kind {
-        Kind::Crowd => None,
-        Kind::Stream | Kind::Session => peer.inflight.find(&id),
+    let calls: Vec<_> = match peer.kind {
+        // Among the requests of many clients an id says nothing.
+        Kind::Crowd => Vec::new(),
+        Kind::Stream => peer.inflight.find(&id).into_iter().collect(),
+        // Clients that use an id for several requests at a time mean all of them.
+        Kind::Session => peer.inflight.calls(),
     };
     let text = match &abort {
         Reason::Cancelled(text) => text.clone(),
         _ => None,
     };
-    let aborted = call.is_some();
-    if let Some(call) = call {
-        call.silence(abort);
+    let mut aborted = false;
+    for call in calls.iter().filter(|call| call.id == id) {
+        call.silence(abort.clone());
+        aborted = true;
     }
     peer.server.report_cancelled(&Cancelled {
         request_id: &id,
