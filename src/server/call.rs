@@ -11,6 +11,7 @@ use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
 use super::inflight::Leaving;
 use super::peer::Peer;
+use super::principal::Principal;
 use super::progress::Amount;
 use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
@@ -92,6 +93,8 @@ pub(crate) struct Call {
     pub(crate) asks: Asks,
     /// When the client is answered for a handler that is late. The signal fires then too.
     pub(crate) deadline: Option<Deadline>,
+    /// Whom the request comes from, where the transport knows.
+    pub(crate) principal: Option<Principal>,
     outlet: Mutex<Outlet>,
 }
 
@@ -149,6 +152,7 @@ pub(crate) struct Begin {
     pub(crate) asks: Asks,
     /// How long the handler may take.
     pub(crate) deadline: Option<Duration>,
+    pub(crate) principal: Option<Principal>,
 }
 
 impl Call {
@@ -168,6 +172,7 @@ impl Call {
             log_level,
             meta,
             asks,
+            principal,
             ..
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
@@ -186,6 +191,7 @@ impl Call {
             started,
             asks,
             deadline,
+            principal,
             outlet,
         })
     }
