@@ -9,7 +9,9 @@ use serde_json::value::RawValue;
 
 use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
+use super::inflight::Leaving;
 use super::peer::Peer;
+use super::principal::Principal;
 use super::progress::Amount;
 use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
@@ -91,6 +93,8 @@ pub(crate) struct Call {
     pub(crate) asks: Asks,
     /// When the client is answered for a handler that is late. The signal fires then too.
     pub(crate) deadline: Option<Deadline>,
+    /// Whom the request comes from, where the transport knows.
+    pub(crate) principal: Option<Principal>,
     outlet: Mutex<Outlet>,
 }
 
@@ -148,6 +152,7 @@ pub(crate) struct Begin {
     pub(crate) asks: Asks,
     /// How long the handler may take.
     pub(crate) deadline: Option<Duration>,
+    pub(crate) principal: Option<Principal>,
 }
 
 impl Call {
@@ -167,6 +172,7 @@ impl Call {
             log_level,
             meta,
             asks,
+            principal,
             ..
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
@@ -185,6 +191,7 @@ impl Call {
             started,
             asks,
             deadline,
+            principal,
             outlet,
         })
     }
@@ -289,6 +296,8 @@ impl Call {
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
             let answer = self.answer(outcome);
+            // Before the answer can be seen: who sees it may use the id again.
+            let _leaving = self.leave();
             let mut outlet = self.outlet();
             if outlet.gate == Gate::Open {
                 outlet.gate = Gate::Answered;
@@ -307,9 +316,9 @@ impl Call {
                 self.subject,
                 self.id
             );
+            drop(self.leave());
         }
         self.asks.finish();
-        self.retire();
     }
 
     /// Tells whether the deadline is what fired the signal.
@@ -337,11 +346,11 @@ impl Call {
     }
 
     /// Leaves the tables of what is not over.
-    fn retire(self: &Arc<Self>) {
+    fn leave(self: &Arc<Self>) -> Leaving<'_> {
         if self.is_subscription() {
             self.peer.server.bus.remove(self);
         }
-        self.peer.inflight.remove(&self.key);
+        self.peer.inflight.leave(self)
     }
 
     /// Tells whether this is a request that stays open without a handler.
@@ -378,7 +387,7 @@ impl Call {
         self.controller.abort(reason);
         // No handler will settle it.
         if self.is_subscription() {
-            self.retire();
+            drop(self.leave());
         }
     }
 
