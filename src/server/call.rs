@@ -25,6 +25,9 @@ const WAITING: usize = 16;
 /// What a client reads of a failure that is not for it.
 const GENERIC: &str = "The tool failed.";
 
+/// What a client reads of a handler that stopped when its signal fired.
+const ABORTED: &str = "The call was aborted.";
+
 /// The label of the deadline that the author of a tool or of the server set.
 const DEADLINE: &str = "the call's deadline";
 
@@ -458,6 +461,7 @@ impl Call {
             Err(error) => error,
         };
         self.report(&error);
+        let aborted = error.is_aborted() && self.signal.is_aborted();
         match *error.0 {
             Kind::Rpc(error) => {
                 let refusal = era::adapt(self.version, error);
@@ -473,6 +477,8 @@ impl Call {
             Kind::Public(text) => self.failure(text),
             // The handler heeded the deadline that its author set, which is no secret.
             Kind::Unexpected(_) if self.is_late() => self.failure(LATE.to_owned()),
+            // The client may still read this, within the grace of a close.
+            Kind::Unexpected(_) if aborted => self.failure(ABORTED.to_owned()),
             Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
         }
     }
