@@ -56,6 +56,8 @@ pub use body::Body;
 pub use endpoint::Endpoint;
 pub use events::{EventStore, MemoryStore, Place};
 pub use listener::{Closer, Listener, Options, PeerAddr};
+#[cfg(feature = "tide")]
+pub(crate) use serve::serve_with;
 pub use serve::{serve, serve_on};
 pub use service::Service;
 

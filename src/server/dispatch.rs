@@ -376,7 +376,7 @@ impl Arrival<'_> {
         match subscriptions::listen(&call, wanted) {
             Ok(()) => Ok(Intake::Call(call)),
             Err(error) => {
-                self.peer.inflight.remove(&call.key);
+                drop(self.peer.inflight.leave(&call));
                 Err(era::adapt(version, error))
             }
         }
@@ -572,8 +572,8 @@ impl Arrival<'_> {
             log_level,
             meta,
             asks,
-            principal: self.principal().cloned(),
             deadline: deadline.or(self.server().deadline),
+            principal: self.principal().cloned(),
         };
         let call = Call::new(self.peer.clone(), begun, self.caller);
         call.hold();
