@@ -11,6 +11,7 @@ use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
 use super::inflight::Leaving;
 use super::peer::Peer;
+use super::principal::Principal;
 use super::progress::Amount;
 use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
@@ -23,6 +24,9 @@ const WAITING: usize = 16;
 
 /// What a client reads of a failure that is not for it.
 const GENERIC: &str = "The tool failed.";
+
+/// What a client reads of a handler that stopped when its signal fired.
+const ABORTED: &str = "The call was aborted.";
 
 /// The label of the deadline that the author of a tool or of the server set.
 const DEADLINE: &str = "the call's deadline";
@@ -92,6 +96,8 @@ pub(crate) struct Call {
     pub(crate) asks: Asks,
     /// When the client is answered for a handler that is late. The signal fires then too.
     pub(crate) deadline: Option<Deadline>,
+    /// Whom the request comes from, where the transport knows.
+    pub(crate) principal: Option<Principal>,
     outlet: Mutex<Outlet>,
 }
 
@@ -149,6 +155,7 @@ pub(crate) struct Begin {
     pub(crate) asks: Asks,
     /// How long the handler may take.
     pub(crate) deadline: Option<Duration>,
+    pub(crate) principal: Option<Principal>,
 }
 
 impl Call {
@@ -168,6 +175,7 @@ impl Call {
             log_level,
             meta,
             asks,
+            principal,
             ..
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
@@ -186,6 +194,7 @@ impl Call {
             started,
             asks,
             deadline,
+            principal,
             outlet,
         })
     }
@@ -452,6 +461,7 @@ impl Call {
             Err(error) => error,
         };
         self.report(&error);
+        let aborted = error.is_aborted() && self.signal.is_aborted();
         match *error.0 {
             Kind::Rpc(error) => {
                 let refusal = era::adapt(self.version, error);
@@ -467,6 +477,8 @@ impl Call {
             Kind::Public(text) => self.failure(text),
             // The handler heeded the deadline that its author set, which is no secret.
             Kind::Unexpected(_) if self.is_late() => self.failure(LATE.to_owned()),
+            // The client may still read this, within the grace of a close.
+            Kind::Unexpected(_) if aborted => self.failure(ABORTED.to_owned()),
             Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
         }
     }
