@@ -6,10 +6,11 @@ use std::time::Duration;
 use http::{Request, Response};
 use serde_json::{Value, json};
 use smol::stream::StreamExt;
-use smol_mcp::http::{Body, Endpoint};
+use smol_mcp::http::{Body, Challenge, Endpoint, bearer};
 use smol_mcp::protocol::{Elicit, Field, FormSchema, ResourceContents, ResourceInfo};
 use smol_mcp::{
-    Builder, Context, HandlerError, Limits, List, NoInput, Resource, Server, Signal, Tool,
+    Builder, Context, HandlerError, Limits, List, NoInput, Principal, Resource, Server, Signal,
+    Tool,
 };
 
 async fn greet(_: NoInput, cx: Context) -> Result<String, HandlerError> {
@@ -407,5 +408,39 @@ fn an_element_of_a_batch_asks_nobody() {
             whole(&response)[0]["error"]["data"]["requiredCapabilities"],
             json!({ "roots": {} })
         );
+    });
+}
+
+#[test]
+fn a_state_serves_whom_it_was_made_for() {
+    // R255, R270
+    let keep = Tool::new("keep", async |_: NoInput, cx: Context| {
+        cx.set_state(&7)?;
+        let schema = FormSchema::new();
+        cx.elicit("sure", Elicit::form("Sure?", schema)).await?;
+        Ok::<_, HandlerError>("done")
+    });
+    let endpoint =
+        Endpoint::new(&builder().tool(keep).build().unwrap()).authorize(|parts| async move {
+            bearer(&parts.headers)
+                .map(|name| Principal::new(name.to_owned()))
+                .ok_or_else(Challenge::unauthorized)
+        });
+    smol::block_on(async {
+        let capabilities = || json!({ "elicitation": {} });
+        let first = modern(1, "tools/call", json!({ "name": "keep" }), capabilities());
+        let ada = [("authorization", "Bearer ada")];
+        let state = whole(&post(&endpoint, &first, &ada).await)["result"]["requestState"].take();
+        let answers = json!({ "sure": { "action": "accept" } });
+        let params = json!({ "name": "keep", "inputResponses": answers, "requestState": state });
+        let second = modern(2, "tools/call", params, capabilities());
+        let eve = [("authorization", "Bearer eve")];
+        let refused = whole(&post(&endpoint, &second, &eve).await);
+        assert_eq!(
+            refused["error"],
+            json!({ "code": -32602, "message": "Invalid 'requestState'" })
+        );
+        let done = whole(&post(&endpoint, &second, &ada).await);
+        assert_eq!(done["result"]["content"][0]["text"], "done");
     });
 }
