@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use smol_mcp::protocol::{Content, ResourceContents, ResourceInfo, ToolAnnotations};
-use smol_mcp::{HandlerError, NoInput, Structured, Tool};
+use smol_mcp::{Builder, HandlerError, NoInput, Structured, Tool};
 
 use crate::resources;
 
@@ -12,8 +12,9 @@ pub(crate) const DOT: &[u8] = include_bytes!("dot.png");
 /// A twentieth of a second of sound.
 const BEEP: &[u8] = include_bytes!("beep.wav");
 
-pub(crate) fn tools() -> Vec<Tool> {
+pub(crate) fn add(builder: Builder) -> Builder {
     let tools = [
+        // The first tool of all: one that takes nothing.
         Tool::new("test_simple_text", simple_text).description("Returns text"),
         Tool::new("test_image_content", image).description("Returns a picture"),
         Tool::new("test_audio_content", audio).description("Returns a sound"),
@@ -28,8 +29,10 @@ pub(crate) fn tools() -> Vec<Tool> {
         Tool::new("test_unexpected_error", broken)
             .description("Fails, and keeps the reason from the client"),
     ];
-    let reads = ToolAnnotations::default().read_only(true).open_world(false);
-    tools.map(|tool| tool.annotations(reads.clone())).into()
+    let harmless = ToolAnnotations::default().read_only(true).open_world(false);
+    tools.into_iter().fold(builder, |builder, tool| {
+        builder.tool(tool.annotations(harmless.clone()))
+    })
 }
 
 async fn simple_text(_: NoInput) -> &'static str {
