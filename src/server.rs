@@ -8,6 +8,7 @@ mod context;
 pub(crate) mod dispatch;
 mod failure;
 pub(crate) mod feed;
+mod handlers;
 pub(crate) mod inflight;
 mod outgoing;
 pub(crate) mod peer;
@@ -15,6 +16,8 @@ mod progress;
 mod prompts;
 mod registry;
 mod resources;
+mod running;
+mod schema;
 mod seal;
 mod subscriptions;
 mod tools;
@@ -29,10 +32,11 @@ pub use self::ask::{Answers, Ask, AskError};
 pub use self::builder::{Builder, Limits};
 pub use self::context::Context;
 pub use self::failure::HandlerError;
+pub use self::handlers::{IntoToolHandler, IntoToolResult, NoInput, Structured};
 pub use self::progress::{Amount, IntoTotal};
 pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
 pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
-pub use self::tools::{IntoToolHandler, IntoToolResult, NoInput, Structured, Tool};
+pub use self::tools::{Tool, ToolHandler};
 
 use self::call::Call;
 use self::dispatch::Completer;
@@ -76,6 +80,8 @@ pub(crate) struct Inner {
     pub(crate) completer: Option<Completer>,
     pub(crate) seal: Seal,
     pub(crate) bus: Bus,
+    /// How long handlers may take that set no deadline of their own.
+    pub(crate) deadline: Option<Duration>,
     hooks: Hooks,
     stamp: Stamp,
     peers: Mutex<Peers>,

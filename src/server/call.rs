@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
@@ -15,13 +15,19 @@ use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
 use crate::protocol::jsonrpc::{Id, RpcError};
 use crate::protocol::{Cache, LogLevel, ProgressToken, ToolResult, Version};
-use crate::signal::{Controller, Reason, Signal};
+use crate::signal::{Controller, Deadline, Reason, Signal};
 
 /// How many messages of one call wait for a slow client before progress coalesces.
 const WAITING: usize = 16;
 
 /// What a client reads of a failure that is not for it.
 const GENERIC: &str = "The tool failed.";
+
+/// The label of the deadline that the author of a tool or of the server set.
+const DEADLINE: &str = "the call's deadline";
+
+/// What a client reads of a handler that has not ended by the deadline its author set.
+const LATE: &str = "The deadline of this call has passed.";
 
 /// One message that answers a request, with the HTTP status that goes with it.
 #[derive(Debug)]
@@ -83,6 +89,8 @@ pub(crate) struct Call {
     pub(crate) started: Instant,
     /// What the handler asks its client.
     pub(crate) asks: Asks,
+    /// When the client is answered for a handler that is late. The signal fires then too.
+    pub(crate) deadline: Option<Deadline>,
     outlet: Mutex<Outlet>,
 }
 
@@ -138,12 +146,17 @@ pub(crate) struct Begin {
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) meta: Option<Box<RawValue>>,
     pub(crate) asks: Asks,
+    /// How long the handler may take.
+    pub(crate) deadline: Option<Duration>,
 }
 
 impl Call {
     pub(crate) fn new(peer: Arc<Peer>, begin: Begin, caller: &Signal) -> Arc<Self> {
         let controller = Controller::new();
-        let signal = controller.signal().any(caller);
+        let deadline = begin
+            .deadline
+            .map(|deadline| Deadline::after(deadline).named(DEADLINE));
+        let signal = controller.signal().any(caller).any(deadline);
         let Begin {
             key,
             id,
@@ -154,6 +167,7 @@ impl Call {
             log_level,
             meta,
             asks,
+            ..
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
         Arc::new(Self {
@@ -170,6 +184,7 @@ impl Call {
             meta,
             started,
             asks,
+            deadline,
             outlet,
         })
     }
@@ -295,6 +310,30 @@ impl Call {
         }
         self.asks.finish();
         self.retire();
+    }
+
+    /// Tells whether the deadline is what fired the signal.
+    fn is_late(&self) -> bool {
+        let fired = self.deadline.and_then(|_| self.signal.reason());
+        matches!(fired, Some(Reason::Deadline(Some(DEADLINE))))
+    }
+
+    /// Answers for a handler that has not ended by its deadline.
+    pub(crate) fn answer_late(self: &Arc<Self>) {
+        log::warn!(
+            "{} {} ({}): not done by its deadline, after {:?}",
+            self.method.as_str(),
+            self.subject,
+            self.id,
+            self.started.elapsed()
+        );
+        let answer = self.failure(LATE.to_owned());
+        let mut outlet = self.outlet();
+        if outlet.gate == Gate::Open {
+            outlet.gate = Gate::Answered;
+            outlet.answer = Some(answer);
+            self.announce(outlet);
+        }
     }
 
     /// Leaves the tables of what is not over.
@@ -423,6 +462,8 @@ impl Call {
                 Answer::refusal(Some(&self.id), &refusal)
             }
             Kind::Public(text) => self.failure(text),
+            // The handler heeded the deadline that its author set, which is no secret.
+            Kind::Unexpected(_) if self.is_late() => self.failure(LATE.to_owned()),
             Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
         }
     }

@@ -1,19 +1,17 @@
 //! One inbound message, from its route to its answer. Read downwards.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use super::asks::{Asks, Way, Whose};
 use super::call::{Answer, Begin, Call};
 use super::context::Context;
-use super::failure::HandlerError;
 use super::inflight::Refused;
 use super::peer::{Kind, Peer};
+use super::running;
 use super::subscriptions;
 use super::tools::{Tool, Work};
 use super::{Cancelled, Inner};
@@ -189,6 +187,8 @@ struct Terms {
     log_level: Option<LogLevel>,
     /// The request stands for itself: its headers mirror its body, and its client is asked by further requests.
     modern: bool,
+    /// How long the handler may take.
+    deadline: Option<Duration>,
 }
 
 impl Arrival<'_> {
@@ -231,6 +231,7 @@ impl Arrival<'_> {
             progress_token,
             log_level,
             modern: true,
+            deadline: None,
         })
     }
 
@@ -246,6 +247,7 @@ impl Arrival<'_> {
             progress_token,
             log_level: self.peer.log_level(),
             modern: false,
+            deadline: None,
         })
     }
 
@@ -374,7 +376,7 @@ impl Arrival<'_> {
         }
     }
 
-    fn call_tool(&self, terms: Terms) -> Result<Intake, Refusal> {
+    fn call_tool(&self, mut terms: Terms) -> Result<Intake, Refusal> {
         let version = terms.version;
         let (tool, arguments) = self
             .find_tool()
@@ -384,6 +386,7 @@ impl Arrival<'_> {
             let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
+        terms.deadline = tool.deadline;
         self.start(terms, tool.name().into(), |cx| tool.call(arguments, cx))
     }
 
@@ -503,7 +506,7 @@ impl Arrival<'_> {
         begin: impl FnOnce(Context) -> Work,
     ) -> Result<Intake, Refusal> {
         let call = self.enter(terms, subject)?;
-        first_poll(&call, begin);
+        running::begin(&call, begin);
         Ok(Intake::Call(call))
     }
 
@@ -543,6 +546,7 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level,
+            deadline,
             ..
         } = terms;
         let meta = self.params.get("_meta").map(ToOwned::to_owned);
@@ -557,6 +561,7 @@ impl Arrival<'_> {
             log_level,
             meta,
             asks,
+            deadline: deadline.or(self.server().deadline),
         };
         let call = Call::new(self.peer.clone(), begun, self.caller);
         call.hold();
@@ -580,80 +585,6 @@ impl Arrival<'_> {
             })?;
         Ok(call)
     }
-}
-
-/// Begins the handler and polls it where the message was read. What does not end at once goes to the executor.
-fn first_poll(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
-    // A call that is over before its handler starts never starts it.
-    if let Some(reason) = call.signal.reason() {
-        call.silence(reason);
-        return call.settle(Err(HandlerError::unexpected(
-            "aborted before the handler started",
-        )));
-    }
-    let cx = Context(call.clone());
-    let work = match catch_unwind(AssertUnwindSafe(|| begin(cx))) {
-        Ok(work) => work,
-        Err(panic) => return call.settle(Err(panicked(&*panic))),
-    };
-    let mut running = Running {
-        work: Some(work),
-        call: call.clone(),
-    };
-    let mut noop = TaskContext::from_waker(Waker::noop());
-    if Pin::new(&mut running).poll(&mut noop).is_pending() {
-        let task = call.peer.server.spawner.spawn(running);
-        call.peer.inflight.own(&call.key, task);
-    }
-}
-
-/// A handler that runs. Whatever becomes of it, the call is settled once.
-struct Running {
-    work: Option<Work>,
-    call: Arc<Call>,
-}
-
-impl Future for Running {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
-        let Some(work) = &mut self.work else {
-            return Poll::Ready(());
-        };
-        let outcome = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
-            // The handler waits for its client: it ends here, and begins anew with the answers.
-            Ok(Poll::Pending) if self.call.asks.is_asking(cx.waker()) => {
-                self.call.asks.end_round(&self.call)
-            }
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(outcome)) => outcome,
-            Err(panic) => Err(panicked(&*panic)),
-        };
-        // What the handler held is given back before its client learns that it has ended.
-        let dropped = catch_unwind(AssertUnwindSafe(|| self.work = None));
-        self.call
-            .settle(dropped.map_err(|panic| panicked(&*panic)).and(outcome));
-        Poll::Ready(())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if self.work.is_some() {
-            self.call.settle(Err(HandlerError::broken(
-                "the handler was dropped before its end".into(),
-            )));
-        }
-    }
-}
-
-fn panicked(panic: &(dyn std::any::Any + Send)) -> HandlerError {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    HandlerError::broken(format!(
-        "the handler panicked: {}",
-        text.unwrap_or("no message")
-    ))
 }
 
 /// Takes a notification. None is answered; what is unknown or malformed is ignored.
