@@ -11,10 +11,11 @@ use serde_json::value::RawValue;
 
 use super::Body;
 use super::accepts::Accepts;
+use super::authorize::Head;
 use super::endpoint::{Inner, accepted, accepts, anonymous, json, plain};
 use super::session::{self, Found, Session};
 use super::sse::{self, Events};
-use crate::era::{self, Around, Field, Mirrored, Refusal, Route, modern};
+use crate::era::{self, Around, Refusal, Route, modern};
 use crate::protocol::jsonrpc::{self, Malformed, Message, Notification, Request, RpcError};
 use crate::server::call::{Call, Next};
 use crate::server::dispatch::{self, Intake};
@@ -99,31 +100,16 @@ impl Drop for Guard {
     }
 }
 
-impl Mirrored for HeaderMap {
-    fn field(&self, name: &str) -> Field<'_> {
-        Field::new(self.get_all(name).iter().map(HeaderValue::as_bytes))
-    }
-
-    fn takes_messages(&self) -> bool {
-        accepts(self).stream
-    }
-}
-
 /// Takes the message of a POST. What is answered at once is answered here, without a wait.
-pub(super) fn begin(
-    endpoint: &Arc<Inner>,
-    headers: &HeaderMap,
-    body: &[u8],
-    signal: &Signal,
-) -> Begun {
-    let accepts = accepts(headers);
+pub(super) fn begin(endpoint: &Arc<Inner>, head: &Head<'_>, body: &[u8], signal: &Signal) -> Begun {
+    let accepts = accepts(head.headers);
     let most = endpoint.server.0.limits.message_bytes;
-    if let Some(refusal) = refuse_form(headers, accepts, body.len(), most) {
+    if let Some(refusal) = refuse_form(head.headers, accepts, body.len(), most) {
         return Begun::Done(refusal);
     }
     let post = Post {
         endpoint,
-        headers,
+        head,
         accepts,
         signal,
     };
@@ -173,21 +159,21 @@ fn refuse_form(
 /// One POST whose message has been parsed.
 struct Post<'a> {
     endpoint: &'a Arc<Inner>,
-    headers: &'a HeaderMap,
+    head: &'a Head<'a>,
     accepts: Accepts,
     signal: &'a Signal,
 }
 
 impl Post<'_> {
     fn request(&self, request: Request<'_>) -> Begun {
-        let found = session::find(self.endpoint, self.headers);
+        let found = session::find(self.endpoint, self.head);
         if is_of_a_session(&request) {
             if let Some(refusal) = self.refuse_session(&request, &found) {
                 return Begun::Done(refusal);
             }
         }
         let around = Around::Http {
-            headers: self.headers,
+            headers: self.head,
             session: found.version(),
         };
         let route = match era::route(&request, around, &self.endpoint.server.0.offers) {
@@ -196,15 +182,15 @@ impl Post<'_> {
         };
         match (route, found) {
             (Route::Handshake, _) => {
-                let (endpoint, headers) = (self.endpoint, self.headers);
-                Begun::Done(session::begin(endpoint, headers, request, self.signal))
+                let (endpoint, head) = (self.endpoint, self.head);
+                Begun::Done(session::begin(endpoint, head, request, self.signal))
             }
             (route @ Route::Legacy(..), Found::Session(session)) => {
                 self.run_in(session, request, route)
             }
             (route, _) => {
                 let crowd = &self.endpoint.crowd;
-                let intake = dispatch::run(crowd, request, route, Some(self.headers), self.signal);
+                let intake = dispatch::run(crowd, request, route, Some(self.head), self.signal);
                 self.attend(intake, None, None)
             }
         }
@@ -216,7 +202,7 @@ impl Post<'_> {
             return Some(session::gone(Some(&request.id)));
         }
         let missing = self.endpoint.sessions.is_some() && matches!(found, Found::None);
-        let refusal = match era::legacy::http_version(self.headers, found.version()) {
+        let refusal = match era::legacy::http_version(self.head, found.version()) {
             Err(refusal) => refusal,
             Ok(_) if missing => Refusal::new(400, session::unnamed()),
             Ok(_) => return None,
@@ -230,7 +216,7 @@ impl Post<'_> {
         let apart = runs_on.then(|| self.signal.clone());
         let never = Signal::never();
         let caller = if runs_on { &never } else { self.signal };
-        let intake = dispatch::run(&session.peer, request, route, Some(self.headers), caller);
+        let intake = dispatch::run(&session.peer, request, route, Some(self.head), caller);
         let kept = self.endpoint.store.is_some() && self.accepts.stream;
         self.attend(intake, kept.then_some(session), apart)
     }
@@ -263,11 +249,11 @@ impl Post<'_> {
     }
 
     fn response(&self, response: jsonrpc::Response<'_>) -> Response<Body> {
-        let found = session::find(self.endpoint, self.headers);
+        let found = session::find(self.endpoint, self.head);
         match found {
             Found::Session(session) => {
                 let version = session.peer.legacy_version();
-                if let Err(refusal) = era::legacy::http_version(self.headers, version) {
+                if let Err(refusal) = era::legacy::http_version(self.head, version) {
                     return anonymous(refusal.status, &refusal.error);
                 }
                 dispatch::respond(&session.peer, response);
@@ -283,8 +269,8 @@ impl Post<'_> {
 
     fn notification(&self, notification: &Notification<'_>) -> Response<Body> {
         let claim = modern::claim(&notification.params);
-        if claim.is_some() || era::names_modern_version(self.headers) {
-            return match modern::check_notification(self.headers, claim.as_ref()) {
+        if claim.is_some() || era::names_modern_version(self.head) {
+            return match modern::check_notification(self.head, claim.as_ref()) {
                 Ok(()) => {
                     dispatch::notify(&self.endpoint.crowd, notification);
                     accepted()
@@ -292,11 +278,11 @@ impl Post<'_> {
                 Err(refusal) => anonymous(refusal.status, &refusal.error),
             };
         }
-        let found = session::find(self.endpoint, self.headers);
+        let found = session::find(self.endpoint, self.head);
         if matches!(found, Found::Unknown) {
             return session::gone(None);
         }
-        if let Err(refusal) = era::legacy::http_version(self.headers, found.version()) {
+        if let Err(refusal) = era::legacy::http_version(self.head, found.version()) {
             return anonymous(refusal.status, &refusal.error);
         }
         match found {
@@ -309,11 +295,11 @@ impl Post<'_> {
 
     /// Takes an array of messages, where the revision knows such a thing (2025-03-26, basic).
     fn batch(&self, elements: &[&RawValue]) -> Begun {
-        let found = session::find(self.endpoint, self.headers);
+        let found = session::find(self.endpoint, self.head);
         if matches!(found, Found::Unknown) {
             return Begun::Done(session::gone(None));
         }
-        let version = era::legacy::http_version(self.headers, found.version());
+        let version = era::legacy::http_version(self.head, found.version());
         let peer = match (found, &self.endpoint.sessions) {
             (Found::Session(session), _) => Some(session.peer.clone()),
             (_, None) => Some(self.endpoint.crowd.clone()),
@@ -332,8 +318,8 @@ impl Post<'_> {
             accepts: self.accepts,
         };
         for element in elements {
-            let (text, headers) = (element.get(), self.headers);
-            batch.take(dispatch::element(&peer, text, headers, self.signal));
+            let (text, head) = (element.get(), self.head);
+            batch.take(dispatch::element(&peer, text, head, self.signal));
         }
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),
@@ -372,7 +358,7 @@ fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Body> {
 }
 
 /// The response to a request that its bearer has given up: it is likely that nobody reads it.
-fn aborted() -> Response<Body> {
+pub(super) fn aborted() -> Response<Body> {
     plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n")
 }
 
@@ -389,7 +375,9 @@ impl Waiting {
             }
             Next::Release if self.is_polled() => {
                 // The stream begins, and says right away that it ends.
-                self.call.call().map(|call| call.release());
+                if let Some(call) = self.call.call() {
+                    call.release();
+                }
                 Some(self.stream(None, signal))
             }
             Next::Message(_) | Next::Release => None,

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
 use super::peer::Peer;
+use super::principal::Principal;
 use super::progress::Amount;
 use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
@@ -91,6 +92,8 @@ pub(crate) struct Call {
     pub(crate) asks: Asks,
     /// When the client is answered for a handler that is late. The signal fires then too.
     pub(crate) deadline: Option<Deadline>,
+    /// Whom the request comes from, where the transport knows.
+    pub(crate) principal: Option<Principal>,
     outlet: Mutex<Outlet>,
 }
 
@@ -148,6 +151,7 @@ pub(crate) struct Begin {
     pub(crate) asks: Asks,
     /// How long the handler may take.
     pub(crate) deadline: Option<Duration>,
+    pub(crate) principal: Option<Principal>,
 }
 
 impl Call {
@@ -167,6 +171,7 @@ impl Call {
             log_level,
             meta,
             asks,
+            principal,
             ..
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
@@ -185,6 +190,7 @@ impl Call {
             started,
             asks,
             deadline,
+            principal,
             outlet,
         })
     }
