@@ -1,6 +1,7 @@
 //! What a tool may return: text, pictures, sound, resources, several of them, data; and how it fails.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use smol_mcp::protocol::{Content, ResourceContents, ResourceInfo, ToolAnnotations};
 use smol_mcp::{Builder, HandlerError, NoInput, Structured, Tool};
 
@@ -24,7 +25,8 @@ pub(crate) fn add(builder: Builder) -> Builder {
         Tool::new("test_multiple_content_types", several)
             .description("Returns text, a picture and a resource"),
         Tool::new("test_structured_content", structured)
-            .description("Returns data, and the same as text"),
+            .description("Returns data, and the same as text")
+            .output_schema_unchecked(reading_schema()),
         Tool::new("test_error_handling", failing).description("Fails, with a text for the model"),
         Tool::new("test_unexpected_error", broken)
             .description("Fails, and keeps the reason from the client"),
@@ -75,6 +77,15 @@ async fn several(_: NoInput) -> Vec<Content> {
 struct Reading {
     sensor: &'static str,
     celsius: f64,
+}
+
+/// That the type fits is seen by eye here; the features `schemars` and `validate` take that over.
+fn reading_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "sensor": { "type": "string" }, "celsius": { "type": "number" } },
+        "required": ["sensor", "celsius"],
+    })
 }
 
 async fn structured(_: NoInput) -> Structured<Reading> {
