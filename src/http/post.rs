@@ -36,8 +36,8 @@ pub(super) struct Waiting {
     call: Guard,
     accepts: Accepts,
     endpoint: Arc<Inner>,
-    /// Set if the client may come back to the stream of the call.
-    session: Option<Arc<Session>>,
+    /// Whether the client may come back to the stream of the call.
+    kept: bool,
 }
 
 /// Leaves a call whose response is dropped before its end: nobody reads it any more.
@@ -45,12 +45,22 @@ pub(super) struct Guard {
     call: Option<Arc<Call>>,
     /// The signal of the request, if the handler has been given another one: it is not to notice that its client has gone.
     apart: Option<Signal>,
+    /// The session of the call. It is in use until the response ends.
+    session: Option<Arc<Session>>,
 }
 
 impl Guard {
-    pub(super) fn new(call: Arc<Call>, apart: Option<Signal>) -> Self {
+    pub(super) fn new(
+        call: Arc<Call>,
+        apart: Option<Signal>,
+        session: Option<Arc<Session>>,
+    ) -> Self {
         let call = Some(call);
-        Self { call, apart }
+        Self {
+            call,
+            apart,
+            session,
+        }
     }
 
     pub(super) fn call(&self) -> Option<&Arc<Call>> {
@@ -59,8 +69,11 @@ impl Guard {
 
     /// Hands the duty on.
     fn take(&mut self) -> Self {
-        let (call, apart) = (self.call.take(), self.apart.take());
-        Self { call, apart }
+        Self {
+            call: self.call.take(),
+            apart: self.apart.take(),
+            session: self.session.take(),
+        }
     }
 
     /// There is no more to read here.
@@ -97,6 +110,9 @@ impl Drop for Guard {
     fn drop(&mut self) {
         let fired = self.apart.as_ref().and_then(Signal::reason);
         self.leave(fired.unwrap_or(Reason::Disconnected));
+        if let Some(session) = &self.session {
+            session.touch();
+        }
     }
 }
 
@@ -183,7 +199,8 @@ impl Post<'_> {
         match (route, found) {
             (Route::Handshake, _) => {
                 let (endpoint, head) = (self.endpoint, self.head);
-                Begun::Done(session::begin(endpoint, head, request, self.signal))
+                let response = session::begin(endpoint, head, request, self.signal);
+                Begun::Done(in_form(self.accepts, response))
             }
             (route @ Route::Legacy(..), Found::Session(session)) => {
                 self.run_in(session, request, route)
@@ -217,8 +234,7 @@ impl Post<'_> {
         let never = Signal::never();
         let caller = if runs_on { &never } else { self.signal };
         let intake = dispatch::run(&session.peer, request, route, Some(self.head), caller);
-        let kept = self.endpoint.store.is_some() && self.accepts.stream;
-        self.attend(intake, kept.then_some(session), apart)
+        self.attend(intake, Some(session), apart)
     }
 
     /// Takes what there is at once.
@@ -237,10 +253,10 @@ impl Post<'_> {
         };
         let next = call.take_next();
         let mut waiting = Waiting {
-            call: Guard::new(call, apart),
+            kept: session.is_some() && self.endpoint.store.is_some() && self.accepts.stream,
+            call: Guard::new(call, apart, session),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
-            session,
         };
         match next.and_then(|next| waiting.respond(next, self.signal)) {
             Some(response) => Begun::Done(response),
@@ -357,6 +373,21 @@ fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Body> {
     }
 }
 
+/// Brings a response with one message into the form that the client takes.
+fn in_form(accepts: Accepts, mut response: Response<Body>) -> Response<Body> {
+    let body = std::mem::take(response.body_mut());
+    match body.into_full() {
+        Ok(body) => {
+            let mut formed = whole(accepts, response.status().as_u16(), body);
+            let own = std::mem::take(formed.headers_mut());
+            response.headers_mut().extend(own);
+            *response.body_mut() = formed.into_body();
+        }
+        Err(body) => *response.body_mut() = body,
+    }
+    response
+}
+
 /// The response to a request that its bearer has given up: it is likely that nobody reads it.
 pub(super) fn aborted() -> Response<Body> {
     plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n")
@@ -400,14 +431,16 @@ impl Waiting {
 
     fn is_polled(&self) -> bool {
         let version = self.call.call().map(|call| call.version);
-        self.session.is_some() && version.is_some_and(era::has_polling)
+        self.kept && version.is_some_and(era::has_polling)
     }
 
     /// Commits to a stream that begins with `first`, or with a sign of life.
     fn stream(&mut self, first: Option<Vec<u8>>, signal: &Signal) -> Response<Body> {
         let call = self.call.take();
-        let part = match (&self.session, call.call()) {
-            (Some(session), Some(call)) => Some(session.open_flow(&self.endpoint, call)),
+        let part = match (&call.session, call.call()) {
+            (Some(session), Some(call)) if self.kept => {
+                Some(session.open_flow(&self.endpoint, call))
+            }
             _ => None,
         };
         let mut out = Vec::new();
@@ -491,7 +524,7 @@ impl Batch {
         match intake {
             Intake::Silent => {}
             Intake::Answer(answer) => self.answers.push(answer.body),
-            Intake::Call(call) => self.calls.push(Guard::new(call, None)),
+            Intake::Call(call) => self.calls.push(Guard::new(call, None, None)),
         }
     }
 

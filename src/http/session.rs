@@ -173,7 +173,8 @@ impl Session {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn touch(&self) {
+    /// Notes that the session is in use.
+    pub(super) fn touch(&self) {
         *self.touched() = Instant::now();
     }
 
@@ -199,7 +200,9 @@ impl Session {
     fn end(&self, endpoint: &Inner) {
         // The responses that carry the streams find that they do no more, and keep nothing.
         self.listening().turn += 1;
-        for flow in std::mem::take(&mut *self.flows()).into_values() {
+        // Not under the lock: whoever carries a stream takes it while it holds that of the stream.
+        let flows = std::mem::take(&mut *self.flows());
+        for flow in flows.into_values() {
             flow.carrier().turn += 1;
             flow.call.silence(Reason::Closed);
         }
@@ -425,6 +428,7 @@ fn resume(
     let guard = Guard::new(
         flow.call.clone(),
         endpoint.runs_on().then(|| signal.clone()),
+        Some(session.clone()),
     );
     let part = Part {
         session,

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
+use super::inflight::Leaving;
 use super::peer::Peer;
 use super::principal::Principal;
 use super::progress::Amount;
@@ -295,6 +296,8 @@ impl Call {
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
             let answer = self.answer(outcome);
+            // Before the answer can be seen: who sees it may use the id again.
+            let _leaving = self.leave();
             let mut outlet = self.outlet();
             if outlet.gate == Gate::Open {
                 outlet.gate = Gate::Answered;
@@ -313,13 +316,13 @@ impl Call {
                 self.subject,
                 self.id
             );
+            drop(self.leave());
         }
         self.asks.finish();
-        self.retire();
     }
 
     /// Tells whether the deadline is what fired the signal.
-    fn is_late(&self) -> bool {
+    pub(crate) fn is_late(&self) -> bool {
         let fired = self.deadline.and_then(|_| self.signal.reason());
         matches!(fired, Some(Reason::Deadline(Some(DEADLINE))))
     }
@@ -343,11 +346,11 @@ impl Call {
     }
 
     /// Leaves the tables of what is not over.
-    fn retire(self: &Arc<Self>) {
+    fn leave(self: &Arc<Self>) -> Leaving<'_> {
         if self.is_subscription() {
             self.peer.server.bus.remove(self);
         }
-        self.peer.inflight.remove(&self.key);
+        self.peer.inflight.leave(self)
     }
 
     /// Tells whether this is a request that stays open without a handler.
@@ -384,7 +387,7 @@ impl Call {
         self.controller.abort(reason);
         // No handler will settle it.
         if self.is_subscription() {
-            self.retire();
+            drop(self.leave());
         }
     }
 

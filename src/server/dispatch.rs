@@ -376,7 +376,7 @@ impl Arrival<'_> {
         match subscriptions::listen(&call, wanted) {
             Ok(()) => Ok(Intake::Call(call)),
             Err(error) => {
-                self.peer.inflight.remove(&call.key);
+                drop(self.peer.inflight.leave(&call));
                 Err(era::adapt(version, error))
             }
         }

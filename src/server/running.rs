@@ -10,16 +10,16 @@ use super::call::Call;
 use super::context::Context;
 use super::failure::HandlerError;
 use super::tools::Work;
-use crate::signal::{Signal, Wait};
+use crate::signal::{Aborted, Signal, Wait};
 
 /// Begins the handler and polls it where the message was read. What does not end at once goes to the executor.
 pub(super) fn begin(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
     // A call that is over before its handler starts never starts it.
     if let Some(reason) = call.signal.reason() {
-        call.silence(reason);
-        return call.settle(Err(HandlerError::unexpected(
-            "aborted before the handler started",
-        )));
+        if !call.is_late() {
+            call.silence(reason.clone());
+        }
+        return call.settle(Err(Aborted::from(reason).into()));
     }
     let cx = Context(call.clone());
     let work = match catch_unwind(AssertUnwindSafe(|| begin(cx))) {
@@ -38,7 +38,7 @@ pub(super) fn begin(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
             .deadline
             .map(|deadline| Signal::from(deadline).aborted());
         let task = call.peer.server.spawner.spawn(running);
-        call.peer.inflight.own(&call.key, task);
+        call.peer.inflight.own(call, task);
     }
 }
 
