@@ -17,6 +17,8 @@ mod server;
 pub mod signal;
 #[cfg(feature = "stdio")]
 pub mod stdio;
+#[cfg(feature = "server")]
+pub mod testing;
 
 #[cfg(feature = "server")]
 pub use error::Error;
