@@ -142,13 +142,30 @@ pub(crate) trait Mirrored {
     fn field(&self, name: &str) -> Field<'_>;
 }
 
-/// A header field of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Field<'a> {
-    Absent,
-    One(&'a [u8]),
-    /// It appears more than once.
-    Many,
+/// The values of a header field: none, one, or two of the several that there are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'a> {
+    values: [&'a [u8]; 2],
+    count: usize,
+}
+
+impl<'a> Field<'a> {
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn new(all: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut field = Self {
+            values: [b""; 2],
+            count: 0,
+        };
+        for value in all.take(2) {
+            field.values[field.count] = value.trim_ascii();
+            field.count += 1;
+        }
+        field
+    }
+
+    pub(crate) fn values(&self) -> &[&'a [u8]] {
+        &self.values[..self.count]
+    }
 }
 
 /// An error answer with the HTTP status that goes with it.
@@ -200,6 +217,14 @@ pub(crate) fn route<'a>(
         Around::Http { headers, session } => legacy::http_version(headers, session)?,
     };
     legacy::method(version, &request.method, offers).map(|method| Route::Legacy(version, method))
+}
+
+/// Tells whether the version header of a message names a modern revision, known or not.
+pub(crate) fn names_modern_version(headers: &dyn Mirrored) -> bool {
+    match headers.field("MCP-Protocol-Version").values() {
+        [name] => std::str::from_utf8(name).is_ok_and(legacy::names_modern),
+        _ => false,
+    }
 }
 
 /// Tells whether a revision belongs to the modern era.

@@ -1,22 +1,27 @@
-//! Where handlers run that outlive their first poll.
+//! Where tasks run: on an executor of the application's choice, or on smol's global one.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
 
-/// The executor that the application gave, or smol's global one.
+use smol::{Executor, Task};
+
+/// Starts tasks, and leaves each to the caller as an owner.
 #[derive(Clone, Default)]
-pub(crate) struct Spawner(Option<Arc<smol::Executor<'static>>>);
+pub(crate) struct Spawner(Option<Arc<Executor<'static>>>);
 
 impl Spawner {
-    pub(crate) fn new(executor: Arc<smol::Executor<'static>>) -> Self {
+    /// Starts tasks on `executor`, which the application has to run.
+    pub(crate) fn on(executor: Arc<Executor<'static>>) -> Self {
         Self(Some(executor))
     }
 
-    /// Starts a task. It is dropped with its handle.
-    pub(crate) fn spawn<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> smol::Task<T> {
+    /// Starts `future`. Dropping the task drops the future.
+    pub(crate) fn spawn<T, F>(&self, future: F) -> Task<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
         match &self.0 {
             Some(executor) => executor.spawn(future),
             None => smol::spawn(future),
@@ -27,9 +32,9 @@ impl Spawner {
 impl fmt::Debug for Spawner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() {
-            "an executor of the application's"
+            "Spawner(own)"
         } else {
-            "smol's global executor"
+            "Spawner(global)"
         })
     }
 }

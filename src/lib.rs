@@ -8,6 +8,8 @@ mod era;
 mod error;
 #[cfg(feature = "server")]
 mod executor;
+#[cfg(feature = "http")]
+pub mod http;
 #[cfg(feature = "server")]
 pub mod lines;
 #[cfg(feature = "server")]
@@ -19,6 +21,8 @@ pub mod signal;
 pub mod stdio;
 #[cfg(feature = "server")]
 pub mod testing;
+#[cfg(feature = "tide")]
+pub mod tide;
 
 #[cfg(feature = "server")]
 pub use error::Error;

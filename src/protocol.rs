@@ -6,33 +6,40 @@
 //! Structs are `#[non_exhaustive]`, since revisions add members; their constructors take what is
 //! required, and builder methods or the public fields the rest.
 //!
+//! "Sent since 2025-06-18" in the documentation of a field says that a client of an older revision
+//! does not get it.
+//!
 //! A result serialises with the members of its own method alone. What a revision adds to every
 //! result is stamped on later, by the era that answers.
 
 mod base64;
-pub(crate) mod header_params;
 mod invalid;
 mod object;
-pub(crate) mod tool_name;
-pub(crate) mod uri_template;
 
 pub mod cache;
 pub mod capabilities;
 pub mod completion;
 pub mod content;
+pub mod elicitation;
+pub mod header_params;
 pub mod implementation;
 pub mod jsonrpc;
 pub mod logging;
 pub mod meta;
 pub mod prompts;
 pub mod resources;
+pub mod roots;
+pub mod sampling;
+pub mod tool_name;
 pub mod tools;
+pub mod uri_template;
 pub mod version;
 
 pub use cache::{Cache, CacheScope};
 pub use capabilities::ClientCapabilities;
 pub use completion::{Completion, CompletionRef, CompletionRequest};
 pub use content::{Annotations, Content, Icon, ResourceContents, Role};
+pub use elicitation::{Elicit, ElicitAction, ElicitAnswer, Field, FormSchema};
 pub use implementation::Implementation;
 pub use invalid::Invalid;
 pub use jsonrpc::{Id, RpcError};
@@ -40,5 +47,8 @@ pub use logging::LogLevel;
 pub use meta::ProgressToken;
 pub use prompts::{PromptArgument, PromptInfo, PromptMessage, PromptResult};
 pub use resources::{ReadResult, ResourceInfo, ResourceTemplateInfo};
+pub use roots::{Root, Roots};
+pub use sampling::{CreateMessage, CreateMessageResult, SamplingContent, SamplingMessage};
 pub use tools::{ToolAnnotations, ToolInfo, ToolResult};
+pub use uri_template::UriTemplate;
 pub use version::Version;

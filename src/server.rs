@@ -36,7 +36,7 @@ use crate::era::{Offers, Stamp};
 use crate::executor::Spawner;
 use crate::protocol::Implementation;
 use crate::protocol::jsonrpc::Id;
-use crate::signal::{Reason, Signal};
+use crate::signal::{Controller, Reason, Signal};
 
 /// An MCP server: tools, resources and prompts, ready to be served by any transport.
 ///
@@ -69,13 +69,11 @@ pub(crate) struct Inner {
     hooks: Hooks,
     stamp: Stamp,
     peers: Mutex<Peers>,
+    /// Fires when the server is closed.
+    closing: Controller,
 }
 
-#[derive(Default)]
-struct Peers {
-    known: Vec<Weak<Peer>>,
-    closed: bool,
-}
+type Peers = Vec<Weak<Peer>>;
 
 /// What the author wants to be told of.
 #[derive(Default)]
@@ -146,20 +144,14 @@ impl Server {
         }
     }
 
-    /// Tells whether the server has been closed.
-    pub fn is_closed(&self) -> bool {
-        self.0.is_closed()
+    /// Returns a signal that fires when the server is closed.
+    pub fn closed(&self) -> Signal {
+        self.0.closing.signal()
     }
 
     /// Returns the number of requests whose handlers run now.
     pub fn calls_in_flight(&self) -> usize {
-        let peers: Vec<_> = self
-            .0
-            .peers()
-            .known
-            .iter()
-            .filter_map(Weak::upgrade)
-            .collect();
+        let peers: Vec<_> = self.0.peers().iter().filter_map(Weak::upgrade).collect();
         peers.iter().map(|peer| peer.inflight.len()).sum()
     }
 
@@ -200,19 +192,18 @@ impl Inner {
 
     fn register(&self, peer: &Arc<Peer>) {
         let mut peers = self.peers();
-        peers.known.retain(|known| known.strong_count() > 0);
-        peers.known.push(Arc::downgrade(peer));
+        peers.retain(|known| known.strong_count() > 0);
+        peers.push(Arc::downgrade(peer));
     }
 
     /// Refuses all that comes from now on, and returns who is there.
     fn shut(&self) -> Vec<Arc<Peer>> {
-        let mut peers = self.peers();
-        peers.closed = true;
-        peers.known.iter().filter_map(Weak::upgrade).collect()
+        self.closing.abort(Reason::ServerClosed);
+        self.peers().iter().filter_map(Weak::upgrade).collect()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.peers().closed
+        self.closing.signal().is_aborted()
     }
 
     pub(crate) fn stamp(&self) -> &Stamp {

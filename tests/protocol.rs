@@ -4,4 +4,5 @@
 mod protocol {
     mod nouns;
     mod refused;
+    mod schema;
 }

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Field, Method, Mirrored, Offers, Refusal, Reply, is_modern, modern};
-use crate::protocol::header_params::trim;
+use super::{Method, Mirrored, Offers, Refusal, Reply, is_modern, modern};
 use crate::protocol::jsonrpc::{Params, RpcError, write_json};
 use crate::protocol::{ClientCapabilities, Implementation, LogLevel, Version};
 
@@ -34,10 +33,11 @@ pub(crate) fn http_version(
     headers: &dyn Mirrored,
     session: Option<Version>,
 ) -> Result<Version, Refusal> {
-    let named = match headers.field("MCP-Protocol-Version") {
-        Field::Absent => return Ok(session.unwrap_or(ASSUMED)),
-        Field::Many => return Err(modern::unsupported("", |_| true)),
-        Field::One(value) => String::from_utf8_lossy(trim(value)),
+    let field = headers.field("MCP-Protocol-Version");
+    let named = match field.values() {
+        [] => return Ok(session.unwrap_or(ASSUMED)),
+        [name] => String::from_utf8_lossy(name),
+        _ => return Err(modern::unsupported("", |_| true)),
     };
     match Version::from_name(&named) {
         Some(version) if !is_modern(version) => Ok(session.unwrap_or(version)),
@@ -47,7 +47,7 @@ pub(crate) fn http_version(
 }
 
 /// Tells whether a text names a revision from 2026-07-28 on, known or not.
-fn names_modern(name: &str) -> bool {
+pub(super) fn names_modern(name: &str) -> bool {
     let date = name.len() == 10
         && name.bytes().enumerate().all(|(at, byte)| match at {
             4 | 7 => byte == b'-',

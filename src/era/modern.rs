@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Around, Field, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern,
+    Around, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern,
 };
-use crate::protocol::header_params;
+use crate::protocol::header_params::{self, HeaderParam};
 use crate::protocol::jsonrpc::{Params, Request, RpcError, excerpt, write_json};
 use crate::protocol::meta::{self, Meta, ProgressToken};
 use crate::protocol::{Cache, Implementation, LogLevel, Version};
@@ -179,34 +179,23 @@ pub(crate) fn supported_names(offered: impl Fn(Version) -> bool) -> Vec<&'static
         .collect()
 }
 
-fn mismatch(message: String) -> Refusal {
+fn mismatch(why: impl std::fmt::Display) -> Refusal {
+    let message = format!("Header mismatch: {why}");
     Refusal::new(400, RpcError::new(RpcError::HEADER_MISMATCH, message))
 }
 
 /// Checks a header whose value is that of the body as it stands.
 fn mirrored(headers: &dyn Mirrored, name: &str, body: &str) -> Result<(), Refusal> {
-    match one(headers, name)? {
-        None => Err(mismatch(format!("Header mismatch: {name} is missing"))),
-        Some(value) if header_params::trim(value) == body.as_bytes() => Ok(()),
-        Some(value) => Err(differs(name, value, body)),
+    match headers.field(name).values() {
+        [] => Err(mismatch(format!("{name} is missing"))),
+        [value] if *value == body.as_bytes() => Ok(()),
+        [value] => {
+            let value = String::from_utf8_lossy(value);
+            let (value, body) = (excerpt(&value), excerpt(body));
+            Err(mismatch(format!("{name} is '{value}', body has '{body}'")))
+        }
+        _ => Err(mismatch(format!("{name} appears twice"))),
     }
-}
-
-fn one<'a>(headers: &'a dyn Mirrored, name: &str) -> Result<Option<&'a [u8]>, Refusal> {
-    match headers.field(name) {
-        Field::Absent => Ok(None),
-        Field::One(value) => Ok(Some(value)),
-        Field::Many => Err(mismatch(format!("Header mismatch: {name} appears twice"))),
-    }
-}
-
-fn differs(name: &str, value: &[u8], body: &str) -> Refusal {
-    let value = String::from_utf8_lossy(value);
-    mismatch(format!(
-        "Header mismatch: {name} is '{}', body has '{}'",
-        excerpt(value.trim()),
-        excerpt(body)
-    ))
 }
 
 /// Checks `Mcp-Name` on the methods that have a name. A body that lacks it is left to the method.
@@ -219,32 +208,22 @@ fn mirrored_name(headers: &dyn Mirrored, request: &Request<'_>) -> Result<(), Re
     let Some(body) = request.params.get(member).and_then(meta::text) else {
         return Ok(());
     };
-    let Some(value) = one(headers, "Mcp-Name")? else {
-        return Err(mismatch("Header mismatch: Mcp-Name is missing".into()));
-    };
-    match header_params::decode(value) {
-        Some(decoded) if decoded == *body => Ok(()),
-        Some(_) => Err(differs("Mcp-Name", value, &body)),
-        None => Err(mismatch(
-            "Header mismatch: Mcp-Name cannot be decoded".into(),
-        )),
-    }
+    header_params::check_text("Mcp-Name", headers.field("Mcp-Name").values(), &body)
+        .map_err(mismatch)
 }
 
 /// Checks the `Mcp-Param-*` headers of a tool call.
 pub(crate) fn mirrored_params(
     headers: &dyn Mirrored,
-    annotations: &[header_params::HeaderParam],
-    arguments: &Value,
+    annotations: &[HeaderParam],
+    arguments: &Map<String, Value>,
 ) -> Result<(), Refusal> {
-    for annotation in annotations {
-        let name = format!("Mcp-Param-{}", annotation.name());
-        let value = one(headers, &name)?;
+    annotations.iter().try_for_each(|annotation| {
+        let field = headers.field(annotation.header());
         annotation
-            .check(arguments, value)
-            .map_err(|why| mismatch(format!("Header mismatch: {name} {why}")))?;
-    }
-    Ok(())
+            .check(arguments, field.values())
+            .map_err(mismatch)
+    })
 }
 
 /// Writes a result with all that the era puts on it.

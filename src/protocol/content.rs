@@ -96,17 +96,27 @@ impl Content {
     /// Sets the hints on audience and weight.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
-        *self.annotations_mut() = Some(annotations);
-        self
-    }
-
-    fn annotations_mut(&mut self) -> &mut Option<Annotations> {
-        match self {
+        let place = match &mut self {
             Self::Text(text) => &mut text.annotations,
             Self::Image(media) | Self::Audio(media) => &mut media.annotations,
             Self::ResourceLink(resource) => &mut resource.annotations,
             Self::Resource(embedded) => &mut embedded.annotations,
-        }
+        };
+        *place = Some(annotations);
+        self
+    }
+
+    /// Sets metadata of the author's own.
+    #[must_use]
+    pub fn meta(mut self, meta: Map<String, Value>) -> Self {
+        let place = match &mut self {
+            Self::Text(text) => &mut text.meta,
+            Self::Image(media) | Self::Audio(media) => &mut media.meta,
+            Self::ResourceLink(resource) => &mut resource.meta,
+            Self::Resource(embedded) => &mut embedded.meta,
+        };
+        *place = meta;
+        self
     }
 
     /// Returns the text of a text block.
@@ -427,7 +437,8 @@ impl Icon {
         /// Sets what kind of picture it is.
         mime_type: impl Into<String> = Some(mime_type.into());
         /// Sets the sizes it is good for.
-        sizes: impl IntoIterator<Item = impl Into<String>> = sizes.into_iter().map(Into::into).collect();
+        sizes: impl IntoIterator<Item = impl Into<String>> =
+            sizes.into_iter().map(Into::into).collect();
         /// Sets the background it is drawn for.
         theme: Theme = Some(theme);
     }

@@ -1,21 +1,667 @@
-//! stub
-use std::borrow::Cow;
-#[derive(Debug)]
-pub(crate) struct HeaderParam(String);
+//! Arguments that travel in HTTP headers as well: the `x-mcp-header` annotations of a tool's input
+//! schema, and the comparison of a header with what the body says (MCP 2026-07-28,
+//! basic/transports, and server/tools).
+
+use serde_json::{Map, Value};
+
+use crate::protocol::{Invalid, base64};
+
+/// The keyword in the schema of a property.
+const KEYWORD: &str = "x-mcp-header";
+
+/// What every header of an argument begins with.
+const PREFIX: &str = "Mcp-Param-";
+
+/// The largest integer that every JSON reader keeps exactly: 2^53 - 1.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
+
+/// Names a header and the argument that it repeats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderParam {
+    header: String,
+    path: Vec<String>,
+}
+
+/// Collects the annotations of an input schema, in the order of the schema's properties.
+///
+/// # Errors
+///
+/// When an annotation is one for which clients drop the whole tool: it is no token of RFC 9110,
+/// another differs from it at most in case, its property is not of the type `string`, `integer` or
+/// `boolean`, or its property cannot be reached from the root through `properties` alone. The error
+/// names the place in the schema.
+///
+/// ```
+/// use serde_json::json;
+/// use smol_mcp::protocol::header_params;
+///
+/// let schema = json!({
+///     "type": "object",
+///     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
+/// });
+/// let params = header_params::collect(&schema)?;
+/// assert_eq!(params[0].header(), "Mcp-Param-Region");
+///
+/// let arguments = json!({"region": "eu-west"});
+/// let check = |values: &[&[u8]]| params[0].check(arguments.as_object().unwrap(), values);
+/// assert!(check(&[b"eu-west"]).is_ok());
+/// assert_eq!(check(&[b"us"]).unwrap_err().to_string(), "Mcp-Param-Region is \"us\", the body has \"eu-west\"");
+/// # Ok::<_, smol_mcp::protocol::Invalid>(())
+/// ```
+pub fn collect(input_schema: &Value) -> Result<Vec<HeaderParam>, Invalid> {
+    let mut found = Vec::new();
+    let root = Place {
+        pointer: String::new(),
+        path: Some(Vec::new()),
+    };
+    walk(input_schema, root, &mut found)?;
+    Ok(found)
+}
+
+/// Where the walk is.
+struct Place {
+    /// The place in the schema, for errors.
+    pointer: String,
+    /// The names of the properties that lead from the root of the arguments here, if nothing but
+    /// properties does.
+    path: Option<Vec<String>>,
+}
+
+fn walk(schema: &Value, place: Place, found: &mut Vec<HeaderParam>) -> Result<(), Invalid> {
+    let Value::Object(schema) = schema else {
+        return Ok(());
+    };
+    if let Some(annotation) = schema.get(KEYWORD) {
+        let header = check_annotation(annotation, schema, &place, found)
+            .map_err(|reason| Invalid::new(format!("{KEYWORD} at {:?} {reason}", place.pointer)))?;
+        let path = place.path.clone().unwrap_or_default();
+        found.push(HeaderParam { header, path });
+    }
+    for (keyword, value) in schema {
+        let pointer = format!("{}/{keyword}", place.pointer);
+        let below = |pointer: String| Place {
+            pointer,
+            path: None,
+        };
+        match (keyword.as_str(), value) {
+            ("properties", Value::Object(properties)) => {
+                for (name, property) in properties {
+                    let path = place
+                        .path
+                        .iter()
+                        .map(|path| [path.as_slice(), std::slice::from_ref(name)].concat())
+                        .next();
+                    walk(
+                        property,
+                        Place {
+                            pointer: format!("{pointer}/{name}"),
+                            path,
+                        },
+                        found,
+                    )?;
+                }
+            }
+            (
+                "$defs" | "definitions" | "patternProperties" | "dependentSchemas" | "dependencies",
+                Value::Object(schemas),
+            ) => {
+                for (name, schema) in schemas {
+                    walk(schema, below(format!("{pointer}/{name}")), found)?;
+                }
+            }
+            ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
+                for (index, schema) in schemas.iter().enumerate() {
+                    walk(schema, below(format!("{pointer}/{index}")), found)?;
+                }
+            }
+            (
+                "items"
+                | "additionalItems"
+                | "contains"
+                | "unevaluatedItems"
+                | "additionalProperties"
+                | "unevaluatedProperties"
+                | "propertyNames"
+                | "not"
+                | "if"
+                | "then"
+                | "else"
+                | "contentSchema",
+                schema,
+            ) => walk(schema, below(pointer), found)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_annotation(
+    annotation: &Value,
+    schema: &Map<String, Value>,
+    place: &Place,
+    found: &[HeaderParam],
+) -> Result<String, String> {
+    let name = annotation.as_str().ok_or("is not a string")?;
+    if name.is_empty()
+        || !name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    {
+        return Err(format!(
+            "is {name:?}, which cannot be a part of a header's name"
+        ));
+    }
+    if place.path.as_ref().is_none_or(Vec::is_empty) {
+        return Err("belongs to no property that is reached through \"properties\" alone".into());
+    }
+    match schema.get("type") {
+        Some(Value::String(kind)) if matches!(kind.as_str(), "string" | "integer" | "boolean") => {}
+        _ => return Err("needs a property of the type string, integer or boolean".into()),
+    }
+    let header = format!("{PREFIX}{name}");
+    if found
+        .iter()
+        .any(|other| other.header.eq_ignore_ascii_case(&header))
+    {
+        return Err(format!("is {name:?}, which is there twice"));
+    }
+    Ok(header)
+}
+
 impl HeaderParam {
-    pub(crate) fn name(&self) -> &str {
-        &self.0
+    /// Returns the name of the header, `Mcp-Param-Region` for example. Names of headers compare
+    /// regardless of case.
+    pub fn header(&self) -> &str {
+        &self.header
     }
-    pub(crate) fn check(&self, _: &serde_json::Value, _: Option<&[u8]>) -> Result<(), String> {
-        Ok(())
+
+    /// Returns the names of the properties that lead to the argument.
+    pub fn path(&self) -> impl Iterator<Item = &str> {
+        self.path.iter().map(String::as_str)
+    }
+
+    /// Checks the header against the arguments of a call. `values` are the fields of that name,
+    /// undecoded.
+    ///
+    /// An argument that is `null` counts as absent, and so does one whose path leads through
+    /// anything but objects. A string must be equal once decoded, a number numerically (`42.0` is
+    /// `42`), a boolean as `true` or `false`. Integers beyond ±(2^53 - 1) equal nothing, as not
+    /// every reader keeps them apart.
+    ///
+    /// # Errors
+    ///
+    /// When the header differs from the argument, is there without it or missing with it, comes
+    /// twice, or cannot be decoded. The error names the header.
+    pub fn check(&self, arguments: &Map<String, Value>, values: &[&[u8]]) -> Result<(), Invalid> {
+        let argument = self.argument(arguments);
+        let (argument, value) = match (argument, single(&self.header, values)?) {
+            (None, None) => return Ok(()),
+            (None, Some(_)) => return Err(self.fail("is there, the body has no such argument")),
+            (Some(_), None) => return Err(self.fail("is missing, the body has such an argument")),
+            (Some(argument), Some(value)) => (argument, value),
+        };
+        let is_equal = match argument {
+            Value::String(text) => *text == value,
+            Value::Bool(yes) => value == if *yes { "true" } else { "false" },
+            Value::Number(number) => {
+                // JSON's own grammar of numbers: no sign in front, no hexadecimals, no infinity.
+                let value = serde_json::from_str::<f64>(&value).ok();
+                number
+                    .as_f64()
+                    .is_some_and(|number| number.abs() <= MAX_SAFE_INTEGER && value == Some(number))
+            }
+            _ => false,
+        };
+        if is_equal {
+            Ok(())
+        } else {
+            Err(self.fail(&format!("is {value:?}, the body has {argument}")))
+        }
+    }
+
+    fn argument<'a>(&self, arguments: &'a Map<String, Value>) -> Option<&'a Value> {
+        let (first, rest) = self.path.split_first()?;
+        let argument = rest.iter().try_fold(arguments.get(first)?, |value, name| {
+            value.as_object()?.get(name)
+        })?;
+        (!argument.is_null()).then_some(argument)
+    }
+
+    fn fail(&self, what: &str) -> Invalid {
+        Invalid::new(format!("{} {what}", self.header))
     }
 }
-pub(crate) fn collect(_: &serde_json::Value) -> Result<Vec<HeaderParam>, String> {
-    Ok(Vec::new())
+
+/// Checks a header that repeats a text of the body, such as `Mcp-Name`. `values` are the fields of
+/// that name, undecoded.
+///
+/// # Errors
+///
+/// When the header is missing, comes twice, cannot be decoded or differs. The error names the
+/// header.
+///
+/// ```
+/// use smol_mcp::protocol::header_params::check_text;
+///
+/// assert!(check_text("Mcp-Name", &[b" =?base64?Z3LDtsOfZQ==?= "], "größe").is_ok());
+/// assert_eq!(
+///     check_text("Mcp-Name", &[b"a"], "b").unwrap_err().to_string(),
+///     r#"Mcp-Name is "a", the body has "b""#,
+/// );
+/// ```
+pub fn check_text(header: &str, values: &[&[u8]], expected: &str) -> Result<(), Invalid> {
+    match single(header, values)? {
+        Some(value) if value == expected => Ok(()),
+        Some(value) => Err(Invalid::new(format!(
+            "{header} is {value:?}, the body has {expected:?}"
+        ))),
+        None => Err(Invalid::new(format!("{header} is missing"))),
+    }
 }
-pub(crate) fn trim(v: &[u8]) -> &[u8] {
-    v.trim_ascii()
+
+/// Decodes the one field of a header, if it is there.
+fn single(header: &str, values: &[&[u8]]) -> Result<Option<String>, Invalid> {
+    match values {
+        [] => Ok(None),
+        [value] => decode(value)
+            .map(Some)
+            .map_err(|err| Invalid::new(format!("{header} {err}"))),
+        _ => Err(Invalid::new(format!("{header} is there twice"))),
+    }
 }
-pub(crate) fn decode(v: &[u8]) -> Option<Cow<'_, str>> {
-    std::str::from_utf8(trim(v)).ok().map(Cow::Borrowed)
+
+/// Decodes the value of a mirrored header: plain text, or UTF-8 as `=?base64?…?=`.
+///
+/// White space around the value does not count. A marker at one end only is plain text.
+///
+/// # Errors
+///
+/// When the value holds anything but visible ASCII, spaces and tabs, or when what the markers
+/// enclose is not strict base64 of UTF-8.
+///
+/// ```
+/// use smol_mcp::protocol::header_params::decode;
+///
+/// assert_eq!(decode(b"plain").as_deref(), Ok("plain"));
+/// assert_eq!(decode("=?base64?Z3LDtsOfZQ==?=".as_bytes()).as_deref(), Ok("größe"));
+/// assert!(decode(b"=?base64?Zg?=").is_err());
+/// ```
+pub fn decode(value: &[u8]) -> Result<String, Invalid> {
+    let is_allowed = |byte: &u8| matches!(byte, b'\t' | b' '..=b'~');
+    let text = match std::str::from_utf8(value) {
+        Ok(text) if value.iter().all(is_allowed) => text.trim_matches([' ', '\t']),
+        _ => return Err(Invalid::new("holds characters that a header must not")),
+    };
+    let Some(encoded) = text
+        .strip_prefix("=?base64?")
+        .and_then(|text| text.strip_suffix("?="))
+    else {
+        return Ok(text.to_owned());
+    };
+    let bytes = base64::decode(encoded).ok_or_else(|| Invalid::new("is not valid base64"))?;
+    String::from_utf8(bytes).map_err(|_| Invalid::new("does not encode UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn annotated(property: Value) -> Value {
+        json!({"type": "object", "properties": {"a": property}})
+    }
+
+    fn complaint(schema: &Value) -> String {
+        collect(schema).expect_err("is refused").to_string()
+    }
+
+    #[test]
+    fn annotations_of_every_type_and_depth_are_found() {
+        let schema = json!({"type": "object", "properties": {
+            "s": {"type": "string", "x-mcp-header": "S"},
+            "i": {"type": "integer", "x-mcp-header": "I!#$%&'*+-.^_`|~9"},
+            "o": {"type": "object", "properties": {
+                "b": {"type": "boolean", "x-mcp-header": "B"},
+                "properties": {"type": "string", "x-mcp-header": "P"},
+            }},
+            "plain": {"type": "number"},
+        }});
+        let mut found: Vec<(String, String)> = collect(&schema)
+            .unwrap()
+            .iter()
+            .map(|param| {
+                (
+                    param.header().to_owned(),
+                    param.path().collect::<Vec<_>>().join("/"),
+                )
+            })
+            .collect();
+        found.sort();
+        let expected = [
+            ("Mcp-Param-B", "o/b"),
+            ("Mcp-Param-I!#$%&'*+-.^_`|~9", "i"),
+            ("Mcp-Param-P", "o/properties"),
+            ("Mcp-Param-S", "s"),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(header, path)| (header.to_owned(), path.to_owned()))
+        );
+    }
+
+    #[test]
+    fn rule_1_the_value_is_a_token() {
+        for name in [
+            json!(""),
+            json!("a b"),
+            json!("a:b"),
+            json!("ä"),
+            json!("a\n"),
+            json!("a/b"),
+            json!("(a)"),
+        ] {
+            let said = complaint(&annotated(json!({"type": "string", "x-mcp-header": name})));
+            let expected = format!(
+                "x-mcp-header at \"/properties/a\" is {name}, which cannot be a part of a header's name"
+            );
+            assert_eq!(said, expected);
+        }
+        let said = complaint(&annotated(json!({"type": "string", "x-mcp-header": 1})));
+        assert_eq!(said, "x-mcp-header at \"/properties/a\" is not a string");
+    }
+
+    #[test]
+    fn rule_2_each_name_is_there_once() {
+        let schema = json!({"type": "object", "properties": {
+            "a": {"type": "string", "x-mcp-header": "Region"},
+            "b": {"type": "object", "properties": {"c": {"type": "string", "x-mcp-header": "REGION"}}},
+        }});
+        assert_eq!(
+            complaint(&schema),
+            "x-mcp-header at \"/properties/b/properties/c\" is \"REGION\", which is there twice",
+        );
+    }
+
+    #[test]
+    fn rule_3_the_property_is_a_plain_value() {
+        for kind in [
+            json!("number"),
+            json!("null"),
+            json!("array"),
+            json!("object"),
+            json!(["string"]),
+            json!(["string", "null"]),
+        ] {
+            let said = complaint(&annotated(json!({"type": kind, "x-mcp-header": "A"})));
+            assert_eq!(
+                said,
+                "x-mcp-header at \"/properties/a\" needs a property of the type string, integer or boolean"
+            );
+        }
+        let said = complaint(&annotated(json!({"x-mcp-header": "A"})));
+        assert_eq!(
+            said,
+            "x-mcp-header at \"/properties/a\" needs a property of the type string, integer or boolean"
+        );
+    }
+
+    #[test]
+    fn rule_4_the_property_is_reached_through_properties() {
+        let leaf = json!({"type": "string", "x-mcp-header": "A"});
+        let object = json!({"type": "object", "properties": {"x": leaf}});
+        for (schema, pointer) in [
+            (leaf.clone(), ""),
+            (
+                annotated(json!({"type": "array", "items": leaf})),
+                "/properties/a/items",
+            ),
+            (
+                annotated(json!({"type": "array", "prefixItems": [leaf]})),
+                "/properties/a/prefixItems/0",
+            ),
+            (
+                annotated(json!({"oneOf": [object]})),
+                "/properties/a/oneOf/0/properties/x",
+            ),
+            (json!({"anyOf": [object]}), "/anyOf/0/properties/x"),
+            (json!({"allOf": [object]}), "/allOf/0/properties/x"),
+            (json!({"not": object}), "/not/properties/x"),
+            (json!({"if": object}), "/if/properties/x"),
+            (json!({"then": object}), "/then/properties/x"),
+            (json!({"else": object}), "/else/properties/x"),
+            (json!({"$defs": {"d": object}}), "/$defs/d/properties/x"),
+            (json!({"$defs": {"d": leaf}}), "/$defs/d"),
+            (
+                json!({"additionalProperties": leaf}),
+                "/additionalProperties",
+            ),
+            (
+                json!({"patternProperties": {"^a": leaf}}),
+                "/patternProperties/^a",
+            ),
+            (
+                json!({"dependentSchemas": {"a": object}}),
+                "/dependentSchemas/a/properties/x",
+            ),
+        ] {
+            let expected = format!(
+                "x-mcp-header at {pointer:?} belongs to no property that is reached through \"properties\" alone",
+            );
+            assert_eq!(complaint(&schema), expected);
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_an_annotation_is_left_alone() {
+        for schema in [
+            json!({"type": "object", "properties": {"x-mcp-header": {"type": "number"}}}),
+            annotated(json!({"type": "object", "default": {"x-mcp-header": "a b"}})),
+            annotated(json!({"enum": [{"x-mcp-header": "a b"}]})),
+            annotated(json!({"examples": [{"x-mcp-header": "a b"}], "const": {"x-mcp-header": 1}})),
+            json!(true),
+        ] {
+            assert_eq!(collect(&schema), Ok(Vec::new()), "{schema}");
+        }
+    }
+
+    #[test]
+    fn values_decode() {
+        for (value, expected) in [
+            ("", ""),
+            ("plain text", "plain text"),
+            (" \t padded \t", "padded"),
+            ("in\tside", "in\tside"),
+            ("=?base64?Z3LDtsOfZQ==?=", "größe"),
+            (" =?base64?Z3LDtsOfZQ==?= ", "größe"),
+            ("=?base64?PT9iYXNlNjQ/eD89?=", "=?base64?x?="),
+            ("=?base64??=", ""),
+            ("=?base64?YQli?=", "a\tb"),
+            // A marker at one end, one too short for both, and one of another case are plain text.
+            ("=?base64?Zg==", "=?base64?Zg=="),
+            ("Zg==?=", "Zg==?="),
+            ("=?base64?=", "=?base64?="),
+            ("=?BASE64?Zg==?=", "=?BASE64?Zg==?="),
+        ] {
+            assert_eq!(
+                decode(value.as_bytes()).as_deref(),
+                Ok(expected),
+                "{value:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn values_that_do_not_decode() {
+        let (characters, base64, utf8) = (
+            "holds characters that a header must not",
+            "is not valid base64",
+            "does not encode UTF-8",
+        );
+        for (value, reason) in [
+            (&b"gr\xc3\xb6\xc3\x9fe"[..], characters),
+            (b"\xff", characters),
+            (b"a\x00", characters),
+            (b"a\nb", characters),
+            (b"a\r", characters),
+            (b"\x7f", characters),
+            (b"=?base64?Zg?=", base64),
+            (b"=?base64?Zh==?=", base64),
+            (b"=?base64?Zm9v====?=", base64),
+            (b"=?base64?Z m9?=", base64),
+            (b"=?base64?_-==?=", base64),
+            (b"=?base64?/w==?=", utf8),
+        ] {
+            assert_eq!(decode(value).unwrap_err().to_string(), reason, "{value:?}");
+        }
+    }
+
+    /// One row of the table: an argument, the fields of the header, and the complaint if there is
+    /// one.
+    #[track_caller]
+    fn row(kind: &str, arguments: Value, values: &[&str], complaint: Option<&str>) {
+        let schema = json!({"type": "object", "properties": {"o": {"type": "object", "properties": {
+            "a": {"type": kind, "x-mcp-header": "A"},
+        }}}});
+        let param = collect(&schema).unwrap().remove(0);
+        let values: Vec<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
+        let said = param
+            .check(arguments.as_object().unwrap(), &values)
+            .err()
+            .map(|err| err.to_string());
+        assert_eq!(said.as_deref(), complaint);
+    }
+
+    #[test]
+    fn absent_arguments() {
+        for arguments in [
+            json!({}),
+            json!({"o": {}}),
+            json!({"o": {"a": null}}),
+            json!({"o": [1]}),
+            json!({"o": "a"}),
+        ] {
+            row("string", arguments.clone(), &[], None);
+            row(
+                "string",
+                arguments,
+                &["x"],
+                Some("Mcp-Param-A is there, the body has no such argument"),
+            );
+        }
+    }
+
+    #[test]
+    fn present_argument_absent_header() {
+        row(
+            "string",
+            json!({"o": {"a": ""}}),
+            &[],
+            Some("Mcp-Param-A is missing, the body has such an argument"),
+        );
+        row(
+            "boolean",
+            json!({"o": {"a": false}}),
+            &[],
+            Some("Mcp-Param-A is missing, the body has such an argument"),
+        );
+    }
+
+    #[test]
+    fn strings() {
+        row("string", json!({"o": {"a": "x"}}), &[" x "], None);
+        row("string", json!({"o": {"a": ""}}), &[""], None);
+        row(
+            "string",
+            json!({"o": {"a": "größe"}}),
+            &["=?base64?Z3LDtsOfZQ==?="],
+            None,
+        );
+        row(
+            "string",
+            json!({"o": {"a": "x"}}),
+            &["X"],
+            Some(r#"Mcp-Param-A is "X", the body has "x""#),
+        );
+        row(
+            "string",
+            json!({"o": {"a": "x"}}),
+            &["=?base64?!?="],
+            Some("Mcp-Param-A is not valid base64"),
+        );
+    }
+
+    #[test]
+    fn integers() {
+        let integer = |value: Value| json!({"o": {"a": value}});
+        for value in ["42", "42.0", "4.2e1", " 42 ", "=?base64?NDI=?="] {
+            row("integer", integer(json!(42)), &[value], None);
+        }
+        row("integer", integer(json!(42.0)), &["42"], None);
+        row("integer", integer(json!(-0.0)), &["0"], None);
+        row(
+            "integer",
+            integer(json!(9_007_199_254_740_991_i64)),
+            &["9007199254740991"],
+            None,
+        );
+        for value in [
+            "43", "042", "+42", "0x2a", "42a", "", "inf", "NaN", "true", "4 2",
+        ] {
+            let said = format!("Mcp-Param-A is {value:?}, the body has 42");
+            row("integer", integer(json!(42)), &[value], Some(&said));
+        }
+        row(
+            "integer",
+            integer(json!(9_007_199_254_740_993_i64)),
+            &["9007199254740992"],
+            Some(r#"Mcp-Param-A is "9007199254740992", the body has 9007199254740993"#),
+        );
+    }
+
+    #[test]
+    fn booleans() {
+        row("boolean", json!({"o": {"a": true}}), &["true"], None);
+        row("boolean", json!({"o": {"a": false}}), &["false"], None);
+        for value in ["false", "True", "1", ""] {
+            let said = format!("Mcp-Param-A is {value:?}, the body has true");
+            row("boolean", json!({"o": {"a": true}}), &[value], Some(&said));
+        }
+    }
+
+    #[test]
+    fn arguments_of_the_wrong_type_equal_nothing() {
+        row(
+            "string",
+            json!({"o": {"a": []}}),
+            &["[]"],
+            Some(r#"Mcp-Param-A is "[]", the body has []"#),
+        );
+    }
+
+    #[test]
+    fn a_header_that_comes_twice() {
+        row(
+            "string",
+            json!({"o": {"a": "x"}}),
+            &["x", "x"],
+            Some("Mcp-Param-A is there twice"),
+        );
+        row(
+            "string",
+            json!({}),
+            &["x", "x"],
+            Some("Mcp-Param-A is there twice"),
+        );
+        assert_eq!(
+            check_text("Mcp-Name", &[b"a", b"a"], "a")
+                .unwrap_err()
+                .to_string(),
+            "Mcp-Name is there twice",
+        );
+        assert_eq!(
+            check_text("Mcp-Name", &[], "a").unwrap_err().to_string(),
+            "Mcp-Name is missing"
+        );
+    }
 }

@@ -46,7 +46,10 @@ macro_rules! object {
         }
 
         impl serde_core::Serialize for $name {
-            fn serialize<S: serde_core::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+            where
+                S: serde_core::Serializer,
+            {
                 let mut map = serializer.serialize_map(None)?;
                 self.write_members(&mut map)?;
                 serde_core::ser::SerializeMap::end(map)
@@ -54,7 +57,10 @@ macro_rules! object {
         }
 
         impl<'de> serde_core::Deserialize<'de> for $name {
-            fn deserialize<D: serde_core::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: serde_core::Deserializer<'de>,
+            {
                 struct Members;
 
                 impl<'de> serde_core::de::Visitor<'de> for Members {
@@ -128,13 +134,19 @@ macro_rules! words {
         }
 
         impl serde_core::Serialize for $name {
-            fn serialize<S: serde_core::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+            where
+                S: serde_core::Serializer,
+            {
                 serializer.serialize_str(self.as_str())
             }
         }
 
         impl<'de> serde_core::Deserialize<'de> for $name {
-            fn deserialize<D: serde_core::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: serde_core::Deserializer<'de>,
+            {
                 $crate::protocol::object::parse(deserializer)
             }
         }
@@ -294,6 +306,44 @@ pub(crate) mod local {
     }
 
     pub(crate) use super::optional::finish;
+}
+
+/// Members that hold a list, of which a single item travels without the brackets.
+pub(crate) mod one_or_many {
+    use super::*;
+
+    pub(crate) fn write<M, T>(map: &mut M, name: &str, field: &Vec<T>) -> Result<(), M::Error>
+    where
+        M: SerializeMap,
+        T: Serialize,
+    {
+        match field.as_slice() {
+            [one] => map.serialize_entry(name, one),
+            many => map.serialize_entry(name, many),
+        }
+    }
+
+    pub(crate) fn read<'de, A, T>(
+        map: &mut A,
+        name: &'static str,
+        slot: &mut Option<Vec<T>>,
+    ) -> Result<(), A::Error>
+    where
+        A: MapAccess<'de>,
+        T: DeserializeOwned,
+    {
+        if slot.is_some() {
+            return Err(A::Error::duplicate_field(name));
+        }
+        let items = match map.next_value().map_err(|err| in_member(name, err))? {
+            Value::Array(items) => Vec::deserialize(Value::Array(items)),
+            one => T::deserialize(one).map(|one| vec![one]),
+        };
+        *slot = Some(items.map_err(|err| in_member(name, err))?);
+        Ok(())
+    }
+
+    pub(crate) use super::required::finish;
 }
 
 /// Reads the next member's name: one of `known`, or the empty string for any other.

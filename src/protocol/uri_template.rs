@@ -1,11 +1,774 @@
-//! stub
-#[derive(Debug)]
-pub(crate) struct UriTemplate;
+//! Templates of addresses, read backwards: from an address to the variables that it was made of.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::protocol::Invalid;
+
+/// How long an address may be to be matched. The work is at most this times the length of the
+/// template.
+const MAX_URI: usize = 16 * 1024;
+
+/// Matches addresses against a template of RFC 6570 (MCP 2026-07-28, server/resources, resource
+/// templates).
+///
+/// | Expression | takes |
+/// |---|---|
+/// | `{x}` | at least one character, none of `/ ? #` |
+/// | `{+x}` | at least one character of any kind |
+/// | `{/x}` | `/`, then as `{x}` |
+/// | `{.x}` | `.`, then as `{x}`, but no further `.` |
+/// | `{?x,y}` | the query: each of `x=…` and `y=…` or none, in any order, and no other |
+/// | `{&x,y}` | the rest of a query that starts with fixed text |
+/// | `{#x}` | the fragment, or none |
+///
+/// `{x,y}` and `{+x,y}` take values with commas between them, which the values then do not hold;
+/// `{/x,y}` and `{.x,y}` are short for `{/x}{/y}` and `{.x}{.y}`. Where several ways of splitting
+/// fit, a variable further left takes as much as it can. Values are percent-decoded and must then
+/// be UTF-8. The `;` operator, the modifiers `*` and `:3`, and variables that touch (`{x}{y}`) are
+/// refused: there is no one way to read them backwards.
+///
+/// A value may decode to anything, `..` and `/` included. Whoever makes a path of it must check the
+/// path.
+///
+/// Matching takes time in proportion to the address; one longer than 16 KiB matches nothing.
+///
+/// ```
+/// use smol_mcp::protocol::UriTemplate;
+///
+/// let logs: UriTemplate = "log:///{host}/{+path}{?from,to}".parse()?;
+/// let variables = logs.matches("log:///db%201/var/log/a.log?to=9").unwrap();
+/// assert_eq!(variables["host"], "db 1");
+/// assert_eq!(variables["path"], "var/log/a.log");
+/// assert_eq!(variables["to"], "9");
+/// assert!(!variables.contains_key("from"));
+/// assert!(logs.matches("log:///db1").is_none());
+/// # Ok::<_, smol_mcp::protocol::Invalid>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UriTemplate {
+    text: String,
+    /// What stands before the query and the fragment. Two of a kind are never neighbours.
+    steps: Vec<Step>,
+    query: Option<Query>,
+    fragment: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Step {
+    /// Exactly this text, its percent-encodings in upper case.
+    Literal(String),
+    /// A value that holds none of the bytes in `stop`.
+    Variable { name: String, stop: &'static str },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Query {
+    /// What stands between the `?` and the first variable; empty if the template has no query of
+    /// its own.
+    fixed: String,
+    names: Vec<String>,
+}
+
 impl UriTemplate {
-    pub(crate) fn parse(_: &str) -> Result<Self, String> {
-        Ok(Self)
+    /// Returns the template as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
-    pub(crate) fn matches(&self, _: &str) -> Option<std::collections::BTreeMap<String, String>> {
-        None
+
+    /// Returns the names of the variables, from left to right.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        let steps = self.steps.iter().filter_map(|step| match step {
+            Step::Variable { name, .. } => Some(name),
+            Step::Literal(_) => None,
+        });
+        let query = self.query.iter().flat_map(|query| &query.names);
+        steps.chain(query).chain(&self.fragment).map(String::as_str)
+    }
+
+    /// Tells whether two templates match the same addresses by their form: whether they differ at
+    /// most in the names of variables that do not show in an address.
+    ///
+    /// ```
+    /// use smol_mcp::protocol::UriTemplate;
+    ///
+    /// let parse = |text: &str| text.parse::<UriTemplate>().unwrap();
+    /// assert!(parse("log:///{a}{?q}").is_same(&parse("log:///{b}{?q}")));
+    /// assert!(!parse("log:///{a}{?q}").is_same(&parse("log:///{a}{?r}")));
+    /// ```
+    pub fn is_same(&self, other: &Self) -> bool {
+        let same_steps = self.steps.len() == other.steps.len()
+            && self.steps.iter().zip(&other.steps).all(|pair| match pair {
+                (Step::Literal(a), Step::Literal(b)) => a == b,
+                (Step::Variable { stop: a, .. }, Step::Variable { stop: b, .. }) => a == b,
+                _ => false,
+            });
+        let same_query = match (&self.query, &other.query) {
+            (Some(a), Some(b)) => {
+                let sorted = |query: &Query| {
+                    let mut names = query.names.clone();
+                    names.sort();
+                    names
+                };
+                a.fixed == b.fixed && sorted(a) == sorted(b)
+            }
+            (None, None) => true,
+            _ => false,
+        };
+        same_steps && same_query && self.fragment.is_some() == other.fragment.is_some()
+    }
+
+    /// Reads the variables out of an address, or returns `None` if the address does not follow the
+    /// template.
+    ///
+    /// Variables of the query and the fragment that the address leaves out are not in the map.
+    pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {
+        if uri.len() > MAX_URI || !is_uri_text(uri) {
+            return None;
+        }
+        let uri = with_upper_triplets(uri);
+        let mut rest = uri.as_str();
+        let mut found = BTreeMap::new();
+        if let Some(name) = &self.fragment {
+            if let Some((before, fragment)) = rest.split_once('#') {
+                found.insert(name.clone(), decode(fragment)?);
+                rest = before;
+            }
+        }
+        if let Some(query) = &self.query {
+            let (before, text) = rest
+                .split_once('?')
+                .map_or((rest, None), |(before, text)| (before, Some(text)));
+            query.read(text, &mut found)?;
+            rest = before;
+        }
+        for (name, value) in split(&self.steps, rest)? {
+            found.insert(name.to_owned(), decode(value)?);
+        }
+        Some(found)
+    }
+}
+
+impl Query {
+    fn read(&self, text: Option<&str>, found: &mut BTreeMap<String, String>) -> Option<()> {
+        let Some(text) = text else {
+            return self.fixed.is_empty().then_some(());
+        };
+        let rest = text.strip_prefix(self.fixed.as_str())?;
+        let pairs = match self.fixed.as_str() {
+            "" => rest,
+            _ if rest.is_empty() => return Some(()),
+            _ => rest.strip_prefix('&')?,
+        };
+        for pair in pairs.split('&') {
+            let (name, value) = pair.split_once('=')?;
+            let name = self.names.iter().find(|known| *known == name)?;
+            if found.insert(name.clone(), decode(value)?).is_some() {
+                return None;
+            }
+        }
+        Some(())
+    }
+}
+
+/// Splits a text among the steps, the variables further left taking as much as they can.
+fn split<'a>(steps: &'a [Step], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+    let bytes = text.as_bytes();
+    if matches!(steps.first(), Some(Step::Literal(literal)) if !text.starts_with(literal.as_str()))
+    {
+        return None;
+    }
+    // `fits[step][at]`: the steps from `step` on can take exactly the text from `at` on. Filled
+    // from the back, each entry looks at entries that are there already, so nothing is tried twice.
+    let mut fits = vec![vec![false; bytes.len() + 1]; steps.len() + 1];
+    fits[steps.len()][bytes.len()] = true;
+    for (index, step) in steps.iter().enumerate().rev() {
+        let (before, after) = fits.split_at_mut(index + 1);
+        let (here, next) = (&mut before[index], &after[0]);
+        match step {
+            Step::Literal(literal) => {
+                for at in 0..bytes.len() {
+                    let end = at + literal.len();
+                    here[at] =
+                        next.get(end) == Some(&true) && text[at..].starts_with(literal.as_str());
+                }
+            }
+            Step::Variable { stop, .. } => {
+                // Whether a value that has begun can go on or end here.
+                let mut goes_on = false;
+                for at in (0..=bytes.len()).rev() {
+                    let takes = at < bytes.len() && !stop.as_bytes().contains(&bytes[at]);
+                    here[at] = takes && goes_on && !is_within_triplet(bytes, at);
+                    goes_on = (next[at] && !is_within_triplet(bytes, at)) || (takes && goes_on);
+                }
+            }
+        }
+    }
+    if !fits[0][0] {
+        return None;
+    }
+    let mut found = Vec::new();
+    let mut at = 0;
+    for (index, step) in steps.iter().enumerate() {
+        match step {
+            Step::Literal(literal) => at += literal.len(),
+            Step::Variable { name, stop } => {
+                let taken = bytes[at..]
+                    .iter()
+                    .take_while(|byte| !stop.as_bytes().contains(byte))
+                    .count();
+                let ends = at + 1..=at + taken;
+                let end = ends
+                    .rev()
+                    .find(|end| fits[index + 1][*end] && !is_within_triplet(bytes, *end))?;
+                found.push((name.as_str(), &text[at..end]));
+                at = end;
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Tells whether a position is behind the `%` of a percent-encoding and before its end.
+fn is_within_triplet(bytes: &[u8], at: usize) -> bool {
+    (at >= 1 && bytes[at - 1] == b'%') || (at >= 2 && bytes[at - 2] == b'%')
+}
+
+impl FromStr for UriTemplate {
+    type Err = Invalid;
+
+    /// Parses a template.
+    ///
+    /// # Errors
+    ///
+    /// When the template is not one of RFC 6570, is one that cannot be read backwards, names a
+    /// variable twice, or does not begin with a scheme.
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let fail = |reason: fmt::Arguments<'_>| {
+            Invalid::new(format!("the URI template {text:?} {reason}"))
+        };
+        let mut template = Self {
+            text: text.to_owned(),
+            steps: Vec::new(),
+            query: None,
+            fragment: None,
+        };
+        let mut rest = text;
+        let has_scheme = match rest.strip_prefix('{') {
+            // A variable may hold the scheme.
+            Some(expression) => expression.starts_with(|c| c == '+' || is_name_character(c)),
+            None => rest
+                .split_once(':')
+                .is_some_and(|(scheme, _)| is_scheme(scheme)),
+        };
+        if !has_scheme {
+            return Err(fail(format_args!(
+                "does not begin with a scheme such as \"file:\""
+            )));
+        }
+        while !rest.is_empty() {
+            let (literal, expression) = match rest.split_once('{') {
+                Some((literal, more)) => {
+                    let Some((expression, more)) = more.split_once('}') else {
+                        return Err(fail(format_args!("opens a brace that it does not close")));
+                    };
+                    rest = more;
+                    (literal, Some(expression))
+                }
+                None => (std::mem::take(&mut rest), None),
+            };
+            if !literal.is_empty() {
+                if template.query.is_some() || template.fragment.is_some() {
+                    return Err(fail(format_args!("goes on behind its query or fragment")));
+                }
+                let literal =
+                    encode_literal(literal).map_err(|reason| fail(format_args!("{reason}")))?;
+                template.add_literal(&literal);
+            }
+            if let Some(expression) = expression {
+                template
+                    .add(expression)
+                    .map_err(|reason| fail(format_args!("{reason}")))?;
+            }
+        }
+        let mut names: Vec<&str> = template.variables().collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(fail(format_args!(
+                "holds the variable {:?} twice",
+                twice[0]
+            )));
+        }
+        Ok(template)
+    }
+}
+
+impl UriTemplate {
+    /// Adds an expression, given without its braces.
+    fn add(&mut self, expression: &str) -> Result<(), String> {
+        let operator = expression.chars().next().filter(|c| !is_name_character(*c));
+        let list = &expression[operator.map_or(0, char::len_utf8)..];
+        let names = list
+            .split(',')
+            .map(|name| check_name(name, expression))
+            .collect::<Result<Vec<_>, _>>()?;
+        if self.fragment.is_some() || (self.query.is_some() && operator != Some('#')) {
+            return Err("goes on behind its query or fragment".into());
+        }
+        // Inside a query that is written out, a value ends with its parameter.
+        let in_query = self
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::Literal(text) if text.contains('?')));
+        let one = names.len() == 1;
+        match operator {
+            None => self.add_values(
+                names,
+                "",
+                ",",
+                match (one, in_query) {
+                    (true, false) => "/?#",
+                    (true, true) => "/?#&",
+                    (false, false) => "/?#,",
+                    (false, true) => "/?#,&",
+                },
+            ),
+            Some('+') => self.add_values(names, "", ",", if one { "" } else { "," }),
+            Some('/') => self.add_values(names, "/", "/", "/?#"),
+            Some('.') => self.add_values(names, ".", ".", "/?#."),
+            Some('?') if in_query => Err("holds two queries".into()),
+            Some('?') => {
+                self.query = Some(Query {
+                    fixed: String::new(),
+                    names,
+                });
+                Ok(())
+            }
+            Some('&') => {
+                let Some(Step::Literal(last)) = self.steps.last_mut() else {
+                    return Err(format!(
+                        "needs fixed text with a '?' before {{{expression}}}"
+                    ));
+                };
+                let Some((path, fixed)) =
+                    last.split_once('?').filter(|(_, fixed)| !fixed.is_empty())
+                else {
+                    return Err(format!(
+                        "needs fixed text with a '?' before {{{expression}}}"
+                    ));
+                };
+                self.query = Some(Query {
+                    fixed: fixed.to_owned(),
+                    names,
+                });
+                *last = path.to_owned();
+                Ok(())
+            }
+            Some('#') => {
+                let [name] = <[String; 1]>::try_from(names)
+                    .map_err(|_| "holds more than one variable in its fragment")?;
+                self.fragment = Some(name);
+                Ok(())
+            }
+            Some(';') => Err(format!("uses {{{expression}}}, which cannot be matched")),
+            Some(other) => Err(format!(
+                "uses {other:?} in {{{expression}}}, which is no operator"
+            )),
+        }
+    }
+
+    fn add_literal(&mut self, literal: &str) {
+        match self.steps.last_mut() {
+            Some(Step::Literal(last)) => last.push_str(literal),
+            _ => self.steps.push(Step::Literal(literal.to_owned())),
+        }
+    }
+
+    fn add_values(
+        &mut self,
+        names: Vec<String>,
+        first: &str,
+        between: &str,
+        stop: &'static str,
+    ) -> Result<(), String> {
+        for (index, name) in names.into_iter().enumerate() {
+            let lead = if index == 0 { first } else { between };
+            if !lead.is_empty() {
+                self.add_literal(lead);
+            } else if let Some(Step::Variable { name: before, .. }) = self.steps.last() {
+                return Err(format!(
+                    "has nothing between the variables {before:?} and {name:?}"
+                ));
+            }
+            self.steps.push(Step::Variable { name, stop });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for UriTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+fn is_name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn check_name(name: &str, expression: &str) -> Result<String, String> {
+    if let Some(modifier) = name.find(['*', ':']).map(|at| &name[at..]) {
+        return Err(format!(
+            "uses the modifier {modifier:?} in {{{expression}}}, which cannot be matched"
+        ));
+    }
+    if !name
+        .split('.')
+        .all(|part| !part.is_empty() && part.chars().all(is_name_character))
+    {
+        return Err(format!(
+            "names a variable {name:?}; a name is of letters, digits, '_' and '.'"
+        ));
+    }
+    Ok(name.to_owned())
+}
+
+/// Writes text outside of expressions as it stands in an address.
+fn encode_literal(literal: &str) -> Result<String, String> {
+    let mut encoded = String::with_capacity(literal.len());
+    for c in literal.chars() {
+        if c.is_ascii() {
+            encoded.push(c);
+        } else {
+            let mut buffer = [0; 4];
+            for byte in c.encode_utf8(&mut buffer).bytes() {
+                encoded.push_str(&format!("%{byte:02X}"));
+            }
+        }
+    }
+    if !is_uri_text(&encoded) {
+        return Err(format!("holds {literal:?}, which is no text of an address"));
+    }
+    Ok(with_upper_triplets(&encoded))
+}
+
+pub(crate) fn is_scheme(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+/// Tells whether a text holds only what RFC 3986 allows in an address, every `%` with its two
+/// digits.
+pub(crate) fn is_uri_text(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.iter().enumerate().all(|(at, byte)| match byte {
+        b'%' => bytes
+            .get(at + 1..at + 3)
+            .is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)),
+        _ => byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=".contains(byte),
+    })
+}
+
+/// Spells percent-encodings in upper case. Takes text of [`is_uri_text`].
+fn with_upper_triplets(text: &str) -> String {
+    let mut upper = text.to_owned();
+    for (at, _) in text.match_indices('%') {
+        if let Some(triplet) = upper.get_mut(at..at + 3) {
+            triplet.make_ascii_uppercase();
+        }
+    }
+    upper
+}
+
+/// Decodes percent-encodings, or returns `None` when the bytes are not UTF-8. Takes text of
+/// [`is_uri_text`].
+fn decode(text: &str) -> Option<String> {
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'%' => u8::try_from(digit(bytes.next()?)? * 16 + digit(bytes.next()?)?).ok()?,
+            _ => byte,
+        });
+    }
+    String::from_utf8(decoded).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn parse(text: &str) -> UriTemplate {
+        text.parse().unwrap_or_else(|err| panic!("{err}"))
+    }
+
+    /// Asserts what a template reads out of an address: `x=1 y=2`, or nothing at all.
+    #[track_caller]
+    fn reads(template: &str, uri: &str, expected: Option<&[(&str, &str)]>) {
+        let found = parse(template).matches(uri);
+        let expected = expected.map(|pairs| {
+            pairs
+                .iter()
+                .map(|(k, v)| (k.to_string(), v.to_string()))
+                .collect()
+        });
+        assert_eq!(found, expected, "{template} against {uri}");
+    }
+
+    #[test]
+    fn simple_values() {
+        reads("log:///b/{n}", "log:///b/7", Some(&[("n", "7")]));
+        reads("log:///b/{n}", "log:///b/", None);
+        reads("log:///b/{n}", "log:///b/7/8", None);
+        reads("log:///b/{n}", "log:///b/7?x", None);
+        reads("log:///b/{n}", "log:///c/7", None);
+        reads("log:///b/{n}/raw", "log:///b/7/raw", Some(&[("n", "7")]));
+        reads("log:///b/{n}/raw", "log:///b/7/rawer", None);
+        reads(
+            "user:{mail}",
+            "user:ada@h.example",
+            Some(&[("mail", "ada@h.example")]),
+        );
+        reads("a:{x}-{y}", "a:1-2-3", Some(&[("x", "1-2"), ("y", "3")]));
+        reads("a:{x,y}", "a:1,2", Some(&[("x", "1"), ("y", "2")]));
+        reads("a:{x,y}", "a:1,2,3", None);
+        reads("a:b", "a:b", Some(&[]));
+        reads("a:b", "a:bc", None);
+    }
+
+    #[test]
+    fn values_are_decoded_once() {
+        reads("a:{x}", "a:%2F%20b%25%41", Some(&[("x", "/ b%A")]));
+        reads("a:{x}", "a:gr%C3%B6%c3%9fe", Some(&[("x", "größe")]));
+        reads("a:{x}", "a:%FF", None);
+        reads("a:{x}", "a:%2", None);
+        reads("a:{x}", "a:%zz", None);
+        reads("a:{x}", "a: b", None);
+        reads("a:{x}", "a:ö", None);
+        reads("a:{x}", "a:+", Some(&[("x", "+")]));
+    }
+
+    #[test]
+    fn a_percent_encoding_is_never_cut() {
+        reads("a:{x}4{y}", "a:%441", None);
+        reads("a:{x}4{y}", "a:%44421", Some(&[("x", "D"), ("y", "21")]));
+        reads("a:{x}4{y}", "a:1%444", None);
+    }
+
+    #[test]
+    fn fixed_text_compares_encoded() {
+        reads("a:größe/{x}", "a:gr%c3%b6%C3%9Fe/1", Some(&[("x", "1")]));
+        reads("a:%2f{x}", "a:%2F1", Some(&[("x", "1")]));
+        reads("a:%2f{x}", "a:/1", None);
+    }
+
+    #[test]
+    fn reserved_values_take_slashes() {
+        reads(
+            "file:///{+path}",
+            "file:///a/b?c#d",
+            Some(&[("path", "a/b?c#d")]),
+        );
+        reads("file:///{+path}", "file:///", None);
+        reads(
+            "file:///{+dir}/{name}",
+            "file:///a/b/c",
+            Some(&[("dir", "a/b"), ("name", "c")]),
+        );
+        reads(
+            "file:///{+dir}/x/{+rest}",
+            "file:///a/x/x/b",
+            Some(&[("dir", "a/x"), ("rest", "b")]),
+        );
+        reads(
+            "{+uri}",
+            "https://h.example/",
+            Some(&[("uri", "https://h.example/")]),
+        );
+        reads("a:{+x,y}", "a:/1,/2", Some(&[("x", "/1"), ("y", "/2")]));
+    }
+
+    #[test]
+    fn path_and_label() {
+        reads("a:b{/x,y}", "a:b/1/2", Some(&[("x", "1"), ("y", "2")]));
+        reads("a:b{/x,y}", "a:b/1", None);
+        reads(
+            "a:{name}{.ext}",
+            "a:x.tar.gz",
+            Some(&[("name", "x.tar"), ("ext", "gz")]),
+        );
+        reads("a:{x}{/y}", "a:1/2", Some(&[("x", "1"), ("y", "2")]));
+    }
+
+    #[test]
+    fn query() {
+        reads("a:b{?x,y}", "a:b", Some(&[]));
+        reads("a:b{?x,y}", "a:b?x=1&y=2", Some(&[("x", "1"), ("y", "2")]));
+        reads("a:b{?x,y}", "a:b?y=2&x=", Some(&[("x", ""), ("y", "2")]));
+        reads("a:b{?x,y}", "a:b?x=a%26b=c", Some(&[("x", "a&b=c")]));
+        reads("a:b{?x,y}", "a:b?", None);
+        reads("a:b{?x,y}", "a:b?z=1", None);
+        reads("a:b{?x,y}", "a:b?x", None);
+        reads("a:b{?x,y}", "a:b?x=1&x=2", None);
+        reads("a:b?k=v{&x}", "a:b?k=v&x=1", Some(&[("x", "1")]));
+        reads("a:b?k=v{&x}", "a:b?k=v", Some(&[]));
+        reads("a:b?k=v{&x}", "a:b?k=vv&x=1", None);
+        reads("a:b?k=v{&x}", "a:b", None);
+        reads("a:b?k=v{&x}", "a:b?k=v&", None);
+        reads(
+            "a:b?x={x}&y={y}",
+            "a:b?x=1&y=2",
+            Some(&[("x", "1"), ("y", "2")]),
+        );
+    }
+
+    #[test]
+    fn fragment() {
+        reads("a:b{#f}", "a:b", Some(&[]));
+        reads("a:b{#f}", "a:b#", Some(&[("f", "")]));
+        reads(
+            "a:{x}{?q}{#f}",
+            "a:1?q=2#3/4",
+            Some(&[("x", "1"), ("q", "2"), ("f", "3/4")]),
+        );
+        reads("a:{x}#{f}", "a:1#2", Some(&[("x", "1"), ("f", "2")]));
+    }
+
+    #[test]
+    fn refused_with_a_reason() {
+        for (template, reason) in [
+            ("", r#"does not begin with a scheme such as "file:""#),
+            ("/b/{n}", r#"does not begin with a scheme such as "file:""#),
+            ("{?x}", r#"does not begin with a scheme such as "file:""#),
+            ("a:{x", "opens a brace that it does not close"),
+            ("a:x}", r#"holds "a:x}", which is no text of an address"#),
+            (
+                "a:{}",
+                r#"names a variable ""; a name is of letters, digits, '_' and '.'"#,
+            ),
+            (
+                "a:{x,}",
+                r#"names a variable ""; a name is of letters, digits, '_' and '.'"#,
+            ),
+            (
+                "a:{user-id}",
+                r#"names a variable "user-id"; a name is of letters, digits, '_' and '.'"#,
+            ),
+            (
+                "a:{x}{y}",
+                r#"has nothing between the variables "x" and "y""#,
+            ),
+            (
+                "a:{x}{+y}",
+                r#"has nothing between the variables "x" and "y""#,
+            ),
+            ("a:{x}/{x}", r#"holds the variable "x" twice"#),
+            ("a:{x}{?x}", r#"holds the variable "x" twice"#),
+            (
+                "a:{x*}",
+                r#"uses the modifier "*" in {x*}, which cannot be matched"#,
+            ),
+            (
+                "a:{x:3}",
+                r#"uses the modifier ":3" in {x:3}, which cannot be matched"#,
+            ),
+            ("a:b{;x}", "uses {;x}, which cannot be matched"),
+            ("a:b{|x}", "uses '|' in {|x}, which is no operator"),
+            ("a:b{?x}/c", "goes on behind its query or fragment"),
+            ("a:b{#x}{?y}", "goes on behind its query or fragment"),
+            ("a:b?k=v{?x}", "holds two queries"),
+            ("a:b{&x}", "needs fixed text with a '?' before {&x}"),
+            ("a:b{#x,y}", "holds more than one variable in its fragment"),
+            ("a:b c", r#"holds "a:b c", which is no text of an address"#),
+        ] {
+            let err = template.parse::<UriTemplate>().expect_err(template);
+            assert_eq!(
+                err.to_string(),
+                format!("the URI template {template:?} {reason}")
+            );
+        }
+    }
+
+    #[test]
+    fn sameness_is_by_form() {
+        let same = |a, b| parse(a).is_same(&parse(b));
+        assert!(same("a:{x}/{y}", "a:{p}/{q}"));
+        assert!(same("a:b{/x}", "a:b/{y}"));
+        assert!(same("a:{x}%2f", "a:{x}%2F"));
+        assert!(same("a:b{?x,y}", "a:b{?y,x}"));
+        assert!(!same("a:{x}", "a:{+x}"));
+        assert!(!same("a:{x}", "a:b{x}"));
+        assert!(!same("a:{x}{#f}", "a:{x}"));
+    }
+
+    /// What `split` should do, said plainly: the first variable tries the longest value first.
+    fn split_plainly<'a>(steps: &'a [Step], text: &'a str) -> Option<Vec<(&'a str, &'a str)>> {
+        match steps.split_first() {
+            None => text.is_empty().then(Vec::new),
+            Some((Step::Literal(literal), steps)) => {
+                split_plainly(steps, text.strip_prefix(literal.as_str())?)
+            }
+            Some((Step::Variable { name, stop }, steps)) => {
+                let cut = |at: &usize| !is_within_triplet(text.as_bytes(), *at);
+                (1..=text.len()).rev().filter(cut).find_map(|at| {
+                    let (value, rest) = text.split_at(at);
+                    let mut found = split_plainly(steps, rest)
+                        .filter(|_| !value.contains(|c| stop.contains(c)))?;
+                    found.insert(0, (name.as_str(), value));
+                    Some(found)
+                })
+            }
+        }
+    }
+
+    #[test]
+    fn short_addresses_split_as_said_plainly() {
+        for template in [
+            "a:{x}",
+            "a:{x}a{y}",
+            "a:{+x}/{y}",
+            "a:{+x}a{+y}b",
+            "a:{x}{/y}",
+            "a:{x}%2F{+y}",
+            "a:{x,y}b{z}",
+        ] {
+            let template = parse(template);
+            let mut texts = vec![String::from("a:")];
+            for _ in 0..6 {
+                for text in &texts {
+                    assert_eq!(
+                        split(&template.steps, text),
+                        split_plainly(&template.steps, text),
+                        "{template} {text}"
+                    );
+                }
+                texts = texts
+                    .iter()
+                    .flat_map(|text| {
+                        ["a", "b", "/", ",", "%2F"].map(|more| format!("{text}{more}"))
+                    })
+                    .collect();
+            }
+        }
+    }
+
+    #[test]
+    fn the_longest_address_takes_no_time() {
+        let template = parse("a:{+a}x{+b}x{+c}x{+d}x{+e}x{+f}x{+g}y");
+        let uri = format!("a:{}", "x".repeat(MAX_URI - 2));
+        let start = Instant::now();
+        assert_eq!(template.matches(&uri), None);
+        assert!(
+            start.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            start.elapsed()
+        );
+        assert_eq!(parse("a:{x}").matches(&format!("{uri}x")), None);
     }
 }

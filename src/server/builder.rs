@@ -141,7 +141,7 @@ impl Builder {
 
     /// Runs handlers on an executor of the application's instead of smol's global one.
     pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
-        self.spawner = Spawner::new(executor);
+        self.spawner = Spawner::on(executor);
         self
     }
 
@@ -194,6 +194,7 @@ impl Builder {
             completer: self.completer,
             hooks: self.hooks,
             peers: Default::default(),
+            closing: Default::default(),
         };
         Ok(Server(Arc::new(inner)))
     }

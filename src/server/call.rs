@@ -106,6 +106,18 @@ enum Gate {
     Silent,
 }
 
+impl Outlet {
+    fn next(&mut self) -> Option<Next> {
+        if let Some(queued) = self.queue.pop_front() {
+            return Some(Next::Message(queued.message));
+        }
+        match self.answer.take() {
+            Some(answer) => Some(Next::Answer(answer)),
+            None => (self.gate == Gate::Silent).then_some(Next::Silence),
+        }
+    }
+}
+
 /// How a call is to be begun.
 pub(crate) struct Begin {
     pub(crate) key: Id,
@@ -281,17 +293,16 @@ impl Call {
         }
     }
 
+    /// Takes what there is to say now.
+    pub(crate) fn take_next(&self) -> Option<Next> {
+        self.outlet().next()
+    }
+
     /// Takes what there is to say next, for a stream of the call's own.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Next> {
         let mut outlet = self.outlet();
-        if let Some(queued) = outlet.queue.pop_front() {
-            return Poll::Ready(Next::Message(queued.message));
-        }
-        if let Some(answer) = outlet.answer.take() {
-            return Poll::Ready(Next::Answer(answer));
-        }
-        if outlet.gate == Gate::Silent {
-            return Poll::Ready(Next::Silence);
+        if let Some(next) = outlet.next() {
+            return Poll::Ready(next);
         }
         match &mut outlet.waker {
             Some(waker) => waker.clone_from(cx.waker()),

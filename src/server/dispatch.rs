@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::call::{Answer, Begin, Call};
 use super::context::Context;
@@ -18,7 +18,7 @@ use super::{Cancelled, Inner};
 use crate::era::modern::Opening;
 use crate::era::{self, Around, Method, Mirrored, Refusal, Route, legacy, modern};
 use crate::protocol::jsonrpc::{
-    self, Id, Malformed, Message, Notification, Params, Request, RpcError,
+    self, Id, Malformed, Message, Notification, Params, Request, Response, RpcError,
 };
 use crate::protocol::{CompletionRequest, LogLevel, ProgressToken, Version, meta};
 use crate::signal::{Reason, Signal};
@@ -73,6 +73,47 @@ fn refuse_malformed(malformed: &Malformed) -> Intake {
         )),
     }
 }
+
+/// Takes one element of a batch over HTTP. None of them opens a session.
+pub(crate) fn element(
+    peer: &Arc<Peer>,
+    text: &str,
+    headers: &dyn Mirrored,
+    caller: &Signal,
+) -> Intake {
+    match jsonrpc::parse_str(text) {
+        Ok(Message::Request(request)) => {
+            let around = Around::Http {
+                headers,
+                session: peer.legacy_version(),
+            };
+            match era::route(&request, around, &peer.server.offers) {
+                Ok(route @ Route::Legacy(..)) => run(peer, request, route, None, caller),
+                Ok(Route::Handshake | Route::Modern(_)) => {
+                    let error = RpcError::invalid_request("Invalid request: not in a batch");
+                    Intake::Answer(Answer::refusal(
+                        Some(&request.id),
+                        &Refusal::new(400, error),
+                    ))
+                }
+                Err(refusal) => Intake::Answer(Answer::refusal(Some(&request.id), &refusal)),
+            }
+        }
+        Ok(Message::Notification(notification)) => {
+            notify(peer, &notification);
+            Intake::Silent
+        }
+        Ok(Message::Response(response)) => {
+            respond(peer, response);
+            Intake::Silent
+        }
+        Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
+        Err(malformed) => refuse_malformed(&malformed),
+    }
+}
+
+/// Takes the answer to a request of the server's own.
+pub(crate) fn respond(_: &Arc<Peer>, _: Response<'_>) {}
 
 /// Takes a request whose route is known.
 ///
@@ -134,7 +175,8 @@ impl Arrival<'_> {
     fn handshake(&self) -> Result<Intake, Refusal> {
         let session = legacy::handshake(&self.params)?;
         let version = session.version;
-        if !self.peer.begin_session(session) {
+        // The clients of a crowd are not told apart: nothing is kept of them.
+        if self.peer.kind != Kind::Crowd && !self.peer.begin_session(session) {
             return Err(Refusal::new(
                 200,
                 RpcError::invalid_request("Invalid request: already initialized"),
@@ -268,7 +310,7 @@ impl Arrival<'_> {
             .find_tool()
             .map_err(|error| era::adapt(version, error))?;
         if let Some(headers) = self.headers.filter(|_| !tool.header_params.is_empty()) {
-            let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+            let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
         self.start(terms, tool.name().into(), |cx| tool.call(arguments, cx))

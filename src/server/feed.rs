@@ -102,6 +102,21 @@ impl Feed {
         Poll::Pending
     }
 
+    /// Wakes the reader, to look again at what it reads for.
+    pub(crate) fn nudge(&self) {
+        self.change(|_| {});
+    }
+
+    /// The reader has gone.
+    pub(crate) fn forget(&self) {
+        self.state().waker = None;
+    }
+
+    /// Tells whether somebody reads.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.state().waker.is_some()
+    }
+
     /// Ends the feed: what stands in it may still be read, nothing new enters.
     pub(crate) fn close(&self) {
         let mut state = self.state();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::str::FromStr;
 
 use serde_json::{Value, json};
 
@@ -101,7 +102,7 @@ impl ResourceTemplate {
         F: Fn(String, Variables, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output: IntoReadResult> + Send + 'static,
     {
-        let pattern = UriTemplate::parse(&info.uri_template).map_err(|err| {
+        let pattern = UriTemplate::from_str(&info.uri_template).map_err(|err| {
             Error::definition(format!("resource template {:?}: {err}", info.uri_template))
         })?;
         Ok(Self {

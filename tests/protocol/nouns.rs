@@ -7,6 +7,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use smol_mcp::protocol::content::Theme;
+use smol_mcp::protocol::elicitation::Format;
+use smol_mcp::protocol::sampling::{IncludeContext, ModelPreferences, ToolChoiceMode};
 use smol_mcp::protocol::*;
 
 /// Asserts that `noun` is written as `text` and read back the same, from text and from a value.
@@ -63,6 +65,22 @@ fn content_of_every_type() {
         Content::resource(ResourceContents::blob("file:///a", [255, 254])),
         r#"{"type":"resource","resource":{"uri":"file:///a","blob":"//4="}}"#,
     );
+}
+
+#[test]
+fn metadata_of_content() {
+    let link = Content::resource_link(ResourceInfo::new("a:b", "n"));
+    let embedded = Content::resource(ResourceContents::text("a:b", ""));
+    for block in [
+        Content::text(""),
+        Content::image([], "a/b"),
+        Content::audio([], "a/b"),
+        link,
+        embedded,
+    ] {
+        let value = serde_json::to_value(block.meta(meta())).unwrap();
+        assert_eq!(value["_meta"], json!({"com.example/k": 1}));
+    }
 }
 
 #[test]
@@ -289,4 +307,142 @@ fn log_levels_rise() {
         assert_eq!(level.to_string(), word);
         travels(level, &format!("{word:?}"));
     }
+}
+
+#[test]
+fn elicit_answer() {
+    let content = json!({"a": "x", "b": 1, "c": true, "d": ["x"]});
+    travels(
+        ElicitAnswer::accept(content.as_object().unwrap().clone()),
+        r#"{"action":"accept","content":{"a":"x","b":1,"c":true,"d":["x"]}}"#,
+    );
+    travels(ElicitAnswer::accept(Map::new()), r#"{"action":"accept"}"#);
+    travels(ElicitAnswer::decline(), r#"{"action":"decline"}"#);
+    travels(ElicitAnswer::cancel(), r#"{"action":"cancel"}"#);
+}
+
+#[test]
+fn content_of_an_answer_comes_with_accept_only() {
+    let read = |text| serde_json::from_str::<ElicitAnswer>(text).unwrap();
+    assert_eq!(
+        read(r#"{"action":"decline","content":{"a":"x"}}"#),
+        ElicitAnswer::decline()
+    );
+    assert_eq!(
+        read(r#"{"action":"accept","content":null}"#),
+        ElicitAnswer::accept(Map::new())
+    );
+    assert_eq!(
+        read(r#"{"action":"accept","content":{"a":null}}"#),
+        ElicitAnswer::accept(Map::new())
+    );
+}
+
+#[test]
+fn every_kind_of_field() {
+    #[track_caller]
+    fn is(field: impl Into<Field>, text: &str) {
+        let field = field.into();
+        assert_eq!(serde_json::to_string(&field).unwrap(), text);
+        assert_eq!(FormSchema::new().required("f", field).check(), Ok(()));
+    }
+    is(
+        Field::text()
+            .title("T")
+            .description("D")
+            .min_length(1)
+            .max_length(30)
+            .format(Format::Email)
+            .default_value("a@b"),
+        r#"{"type":"string","title":"T","description":"D","minLength":1,"maxLength":30,"format":"email","default":"a@b"}"#,
+    );
+    is(
+        Field::integer().minimum(-3).maximum(1e15).default_value(0),
+        r#"{"type":"integer","minimum":-3,"maximum":1000000000000000,"default":0}"#,
+    );
+    is(
+        Field::number().maximum(0.25),
+        r#"{"type":"number","maximum":0.25}"#,
+    );
+    is(Field::boolean(), r#"{"type":"boolean"}"#);
+    is(
+        Field::choice(["a", "b"]).title("C").default_value("b"),
+        r#"{"type":"string","title":"C","enum":["a","b"],"default":"b"}"#,
+    );
+    is(
+        Field::choices([("a", "A"), ("b", "B")])
+            .min_items(1)
+            .default_value(["b", "a"]),
+        r#"{"type":"array","minItems":1,"items":{"anyOf":[{"const":"a","title":"A"},{"const":"b","title":"B"}]},"default":["b","a"]}"#,
+    );
+}
+
+#[test]
+fn a_form_keeps_the_order_of_its_fields() {
+    let schema = FormSchema::new()
+        .optional("z", Field::boolean())
+        .optional("a", Field::boolean());
+    assert_eq!(
+        serde_json::to_string(&schema).unwrap(),
+        r#"{"type":"object","properties":{"z":{"type":"boolean"},"a":{"type":"boolean"}}}"#,
+    );
+}
+
+#[test]
+fn sampling() {
+    travels(
+        CreateMessage::new(9)
+            .message(SamplingMessage::user("q"))
+            .model_preferences(ModelPreferences::default().hint("m").cost_priority(0.5))
+            .include_context(IncludeContext::None)
+            .temperature(0.5)
+            .stop_sequences(["x"])
+            .metadata(meta())
+            .tools([ToolInfo::new("t", json!({"type": "object"}))])
+            .tool_choice(ToolChoiceMode::Auto),
+        &[
+            r#"{"messages":[{"role":"user","content":{"type":"text","text":"q"}}],"#,
+            r#""modelPreferences":{"hints":[{"name":"m"}],"costPriority":0.5},"includeContext":"none","#,
+            r#""temperature":0.5,"maxTokens":9,"stopSequences":["x"],"metadata":{"com.example/k":1},"#,
+            r#""tools":[{"name":"t","inputSchema":{"type":"object"}}],"toolChoice":{"mode":"auto"}}"#,
+        ]
+        .concat(),
+    );
+    travels(
+        SamplingMessage::new(Role::User, vec!["a".into(), "b".into()]),
+        r#"{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#,
+    );
+    travels(
+        SamplingMessage::new(Role::User, Vec::new()),
+        r#"{"role":"user","content":[]}"#,
+    );
+}
+
+#[test]
+fn sampling_content_of_every_type() {
+    for text in [
+        r#"{"type":"text","text":"a"}"#,
+        r#"{"type":"image","data":"AQ==","mimeType":"image/png"}"#,
+        r#"{"type":"audio","data":"AQ==","mimeType":"audio/wav"}"#,
+        r#"{"type":"tool_use","id":"1","name":"t","input":{"a":[1]},"_meta":{"k":1}}"#,
+        r#"{"type":"tool_result","toolUseId":"1","content":[{"type":"text","text":"a"}],"structuredContent":null,"isError":true}"#,
+    ] {
+        travels(serde_json::from_str::<SamplingContent>(text).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_sampled_message() {
+    let text = r#"{"role":"assistant","content":{"type":"text","text":"a"},"model":"m","stopReason":"endTurn","_meta":{"k":1}}"#;
+    travels(
+        serde_json::from_str::<CreateMessageResult>(text).unwrap(),
+        text,
+    );
+}
+
+#[test]
+fn roots() {
+    travels(Roots::default(), r#"{"roots":[]}"#);
+    let text = r#"{"roots":[{"uri":"file:///a","name":"A","_meta":{"k":1}},{"uri":"file:///b"}]}"#;
+    travels(serde_json::from_str::<Roots>(text).unwrap(), text);
 }

@@ -1,0 +1,25 @@
+//! HTTP: requests in, responses out, and a listener that notices when a client leaves.
+//!
+//! A [`Listener`] owns the sockets and serves any [`Service`]. It reads a whole request, calls the service with a
+//! [`Signal`](crate::Signal), and sends the [`Body`] that it gets back. The signal fires when the client hangs up.
+
+mod accepts;
+mod body;
+mod endpoint;
+mod listener;
+mod origin;
+mod post;
+mod serve;
+mod service;
+mod session;
+mod sse;
+
+pub use body::Body;
+pub use endpoint::Endpoint;
+pub use listener::{Closer, Listener, Options, PeerAddr};
+pub use serve::{serve, serve_on};
+pub use service::Service;
+
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use listener::fuzz as __fuzz;

@@ -1,0 +1,154 @@
+//! What a listener allows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use smol::Executor;
+
+use super::head::MOST_HEADERS;
+use super::reader::Limits;
+use crate::executor::Spawner;
+
+/// The limits of a [`Listener`](super::Listener), and where it runs.
+///
+/// The defaults are safe on an open network. Limits on time are kept to within a quarter of the shortest of them and at
+/// most two seconds: never early, and late by no more than that.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use smol_mcp::http::Options;
+///
+/// let options = Options::new()
+///     .max_body(64 * 1024)
+///     .head_timeout(Duration::from_secs(5));
+/// ```
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    pub(super) limits: Limits,
+    pub(super) head_timeout: Duration,
+    pub(super) body_timeout: Duration,
+    pub(super) idle_timeout: Duration,
+    pub(super) write_timeout: Duration,
+    pub(super) max_connections: usize,
+    pub(super) half_close: bool,
+    pub(super) peer_addr: bool,
+    pub(super) spawner: Spawner,
+}
+
+impl Options {
+    /// Makes the default options.
+    pub fn new() -> Self {
+        Self {
+            limits: Limits {
+                head: 64 * 1024,
+                headers: 100,
+                body: 4 * 1024 * 1024,
+            },
+            head_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(60),
+            idle_timeout: Duration::from_secs(75),
+            write_timeout: Duration::from_secs(30),
+            max_connections: 10_000,
+            half_close: false,
+            peer_addr: false,
+            spawner: Spawner::default(),
+        }
+    }
+
+    /// Limits the head of a request, in bytes (64 KiB). A larger one is answered with status 431.
+    pub fn max_head(mut self, bytes: usize) -> Self {
+        self.limits.head = bytes;
+        self
+    }
+
+    /// Limits the header lines of a request (100, and at most 256). More are answered with status 431.
+    pub fn max_headers(mut self, count: usize) -> Self {
+        self.limits.headers = count.min(MOST_HEADERS);
+        self
+    }
+
+    /// Limits the body of a request, in bytes (4 MiB). A larger one is answered with status 413 as soon as it is
+    /// announced or has come.
+    pub fn max_body(mut self, bytes: usize) -> Self {
+        self.limits.body = bytes;
+        self
+    }
+
+    /// Limits the time from the first byte of a head to its last (30 s), and from a connection to its first byte. A
+    /// head that has begun is answered with status 408.
+    pub fn head_timeout(mut self, limit: Duration) -> Self {
+        self.head_timeout = limit;
+        self
+    }
+
+    /// Limits the time from the end of a head to the end of its body (60 s). A late body is answered with status 408.
+    pub fn body_timeout(mut self, limit: Duration) -> Self {
+        self.body_timeout = limit;
+        self
+    }
+
+    /// Limits the time between two requests of a connection (75 s), after which it is closed.
+    pub fn idle_timeout(mut self, limit: Duration) -> Self {
+        self.idle_timeout = limit;
+        self
+    }
+
+    /// Limits the time in which a client takes nothing of an answer (30 s). Then it counts as gone.
+    pub fn write_timeout(mut self, limit: Duration) -> Self {
+        self.write_timeout = limit;
+        self
+    }
+
+    /// Limits the connections (10,000). Beyond it none is accepted until one ends: clients wait in the backlog.
+    ///
+    /// A connection carries one request at a time, so this limits requests too. One whose client has hung up counts
+    /// until its service has come to its end.
+    pub fn max_connections(mut self, count: usize) -> Self {
+        self.max_connections = count.max(1);
+        self
+    }
+
+    /// Whether a client may close its sending side and still wait for its answer (no).
+    ///
+    /// On a socket that looks like a hang-up, and counts as one by default. With `true` a client that leaves is noticed
+    /// when a write fails.
+    pub fn half_close(mut self, allowed: bool) -> Self {
+        self.half_close = allowed;
+        self
+    }
+
+    /// Whether requests carry a [`PeerAddr`](super::PeerAddr) in their extensions (no).
+    pub fn peer_addr(mut self, wanted: bool) -> Self {
+        self.peer_addr = wanted;
+        self
+    }
+
+    /// Runs connections on `executor`, which the application runs (smol's global one).
+    pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
+        self.spawner = Spawner::on(executor);
+        self
+    }
+
+    /// How often the limits on time are looked at.
+    pub(super) fn tick(&self) -> Duration {
+        let shortest = [
+            self.head_timeout,
+            self.body_timeout,
+            self.idle_timeout,
+            self.write_timeout,
+        ]
+        .into_iter()
+        .min()
+        .unwrap_or_default();
+        (shortest / 8).clamp(Duration::from_millis(1), Duration::from_secs(1))
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}

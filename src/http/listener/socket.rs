@@ -1,0 +1,81 @@
+//! One connected socket, TCP or Unix.
+
+use std::io::{self, IoSlice};
+use std::os::fd::OwnedFd;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_io::Async;
+use rustix::net::{self, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
+
+use super::input::Input;
+
+/// After this long without a packet the kernel asks whether the peer is still there, then every
+/// [`KEEPALIVE_INTERVAL`], and gives up after [`KEEPALIVE_PROBES`]: two minutes in all.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(60);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+const KEEPALIVE_PROBES: u32 = 6;
+
+/// A socket, until it is closed. Once closed, everything fails and nothing waits.
+#[derive(Debug)]
+pub(super) struct Socket(Option<Async<OwnedFd>>);
+
+impl Socket {
+    /// Takes a non-blocking socket into the reactor.
+    pub(super) fn new(fd: OwnedFd, tcp: bool) -> io::Result<Self> {
+        if tcp {
+            // A peer that has left by now makes some of them fail; the first read tells that.
+            let _ = sockopt::set_tcp_nodelay(&fd, true);
+            let _ = sockopt::set_socket_keepalive(&fd, true);
+            let _ = sockopt::set_tcp_keepidle(&fd, KEEPALIVE_IDLE);
+            let _ = sockopt::set_tcp_keepintvl(&fd, KEEPALIVE_INTERVAL);
+            let _ = sockopt::set_tcp_keepcnt(&fd, KEEPALIVE_PROBES);
+        }
+        Ok(Self(Some(Async::new_nonblocking(fd)?)))
+    }
+
+    /// Closes the socket at once.
+    pub(super) fn close(&mut self) {
+        self.0 = None;
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Tells the peer that nothing more will come.
+    pub(super) fn shutdown(&self) -> io::Result<()> {
+        Ok(net::shutdown(self.open()?, Shutdown::Write)?)
+    }
+
+    /// Receives once; see [`Input::receive`].
+    pub(super) fn receive(&self, input: &mut Input) -> io::Result<(usize, bool)> {
+        input.receive(self.open()?)
+    }
+
+    /// Sends once: `first`, and `second` behind it if there is any. Returns how many bytes the kernel took.
+    pub(super) fn send(&self, first: &[u8], second: &[u8]) -> io::Result<usize> {
+        let socket = self.open()?;
+        let count = rustix::io::retry_on_intr(|| {
+            if second.is_empty() {
+                return net::send(socket, first, SendFlags::NOSIGNAL);
+            }
+            let both = [IoSlice::new(first), IoSlice::new(second)];
+            let mut nothing = SendAncillaryBuffer::default();
+            net::sendmsg(socket, &both, &mut nothing, SendFlags::NOSIGNAL)
+        })?;
+        Ok(count)
+    }
+
+    pub(super) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.open()?.poll_readable(cx)
+    }
+
+    pub(super) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.open()?.poll_writable(cx)
+    }
+
+    fn open(&self) -> io::Result<&Async<OwnedFd>> {
+        self.0.as_ref().ok_or(io::ErrorKind::NotConnected.into())
+    }
+}

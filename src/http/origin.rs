@@ -1,0 +1,158 @@
+//! `Origin` and `Host`: whether a request comes from where it may.
+//!
+//! A web page of a stranger can make a browser send requests to this machine, under the stranger's name (DNS rebinding).
+//! The names in these headers give it away.
+
+use http::HeaderMap;
+use http::header::{HOST, HeaderValue, ORIGIN};
+
+/// Which names are served. By default those of the loopback interface alone, with any port.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Origins {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    pub(super) any_host: bool,
+    pub(super) any_origin: bool,
+}
+
+impl Origins {
+    pub(super) fn add_host(&mut self, name: String) {
+        self.hosts.push(name.to_ascii_lowercase());
+    }
+
+    pub(super) fn add_origin(&mut self, origin: String) {
+        self.origins
+            .push(origin.trim_end_matches('/').to_ascii_lowercase());
+    }
+
+    /// Checks a request; the error says what is not allowed.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), String> {
+        // HTTP/1.0 knows requests without a host; browsers send none such.
+        if let Some(host) = headers.get(HOST).filter(|_| !self.any_host) {
+            let host = text(host);
+            if !self.is_host(name_of(&host)) {
+                return Err(format!("host {host:?} is not allowed"));
+            }
+        }
+        match headers.get(ORIGIN).filter(|_| !self.any_origin) {
+            None => Ok(()),
+            Some(origin) => {
+                let origin = text(origin);
+                match self.is_origin(&origin) {
+                    true => Ok(()),
+                    false => Err(format!("origin {origin:?} is not allowed")),
+                }
+            }
+        }
+    }
+
+    fn is_host(&self, name: &str) -> bool {
+        is_loopback(name) || self.hosts.iter().any(|host| host == name)
+    }
+
+    fn is_origin(&self, origin: &str) -> bool {
+        if self.origins.iter().any(|own| own == origin) {
+            return true;
+        }
+        let rest = origin
+            .strip_prefix("http://")
+            .or_else(|| origin.strip_prefix("https://"));
+        // A page of the very host that is served is no stranger.
+        rest.is_some_and(|rest| !rest.contains(['/', '@', '?', '#']) && self.is_host(name_of(rest)))
+    }
+}
+
+/// Bytes beyond ASCII stay what they are: unequal to every name that is allowed.
+fn text(value: &HeaderValue) -> String {
+    String::from_utf8_lossy(value.as_bytes())
+        .trim()
+        .to_ascii_lowercase()
+}
+
+/// Takes the port from a host.
+fn name_of(host: &str) -> &str {
+    let port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    match host.rsplit_once(':') {
+        Some((name, digits)) if port(digits) && (name.ends_with(']') || !name.contains(':')) => {
+            name
+        }
+        _ => host,
+    }
+}
+
+fn is_loopback(name: &str) -> bool {
+    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(origins: &Origins, host: &str, origin: Option<&str>) -> bool {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_str(host).unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, HeaderValue::from_str(origin).unwrap());
+        }
+        origins.check(&headers).is_ok()
+    }
+
+    #[test]
+    fn the_names_of_loopback_are_served_with_any_port() {
+        let origins = Origins::default();
+        for host in [
+            "localhost",
+            "LOCALHOST:80",
+            "127.0.0.1:8080",
+            "[::1]",
+            "[::1]:9",
+        ] {
+            assert!(check(&origins, host, None), "{host}");
+            assert!(
+                check(&origins, "localhost", Some(&format!("http://{host}"))),
+                "{host}"
+            );
+        }
+    }
+
+    #[test]
+    fn strangers_and_those_who_look_like_friends_are_refused() {
+        let origins = Origins::default();
+        for host in [
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example:80",
+            "127.0.0.1@evil",
+            "::1",
+            "",
+        ] {
+            assert!(!check(&origins, host, None), "{host}");
+        }
+        for origin in [
+            "http://evil.example",
+            "null",
+            "file://",
+            "http://localhost@evil.example",
+            "http://localhost/x",
+            "ftp://localhost",
+            "",
+        ] {
+            assert!(!check(&origins, "localhost", Some(origin)), "{origin}");
+        }
+    }
+
+    #[test]
+    fn names_that_were_added_are_served() {
+        let mut origins = Origins::default();
+        origins.add_host("API.example".into());
+        origins.add_origin("https://app.example/".into());
+        assert!(check(
+            &origins,
+            "api.example:443",
+            Some("https://app.example")
+        ));
+        assert!(check(&origins, "api.example", Some("https://api.example")));
+        assert!(!check(&origins, "app.example", None));
+        assert!(!check(&origins, "api.example", Some("http://app.example")));
+    }
+}

@@ -1,0 +1,56 @@
+//! A server on a socket of its own.
+
+use std::io;
+use std::net::ToSocketAddrs;
+
+use futures_lite::future;
+
+use super::{Endpoint, Listener};
+use crate::Server;
+
+/// Listens on a TCP address and serves MCP there at `/mcp`, until the server is [closed](Server::close).
+///
+/// For port 0, for options, or for a Unix socket, put an [`Endpoint`] on a [`Listener`] and use [`serve_on`].
+///
+/// # Errors
+///
+/// Fails if the address cannot be listened on.
+///
+/// # Cancellation
+///
+/// Dropping the future closes all connections and drops the handlers that run.
+///
+/// # Examples
+///
+/// ```no_run
+/// use smol_mcp::{NoInput, Server, Tool, http};
+///
+/// let server = Server::builder("clock", "1.0.0")
+///     .tool(Tool::new("now", |_: NoInput| async { "noon" }))
+///     .build()?;
+/// smol::block_on(http::serve(&server, "127.0.0.1:8080"))?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<()> {
+    serve_on(Listener::bind(address).await?, Endpoint::new(server)).await
+}
+
+/// Serves an endpoint on a listener, until the server is [closed](Server::close).
+///
+/// # Errors
+///
+/// Fails if the listening socket does.
+///
+/// # Cancellation
+///
+/// Dropping the future closes all connections and drops the handlers that run.
+pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> {
+    let closer = listener.closer();
+    let server = endpoint.server().clone();
+    let closed = async {
+        server.closed().aborted().await;
+        closer.close(server.0.limits.grace).await;
+        Ok(())
+    };
+    future::or(listener.serve(endpoint), closed).await
+}
