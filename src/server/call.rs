@@ -377,8 +377,8 @@ impl Call {
                     self.id
                 );
             }
-            // A handler that stops because its request was aborted does what it should.
-            Kind::Unexpected(_) if error.is_aborted() && self.signal.is_aborted() => {
+            // After its signal has fired, a handler may fail, panic or be dropped: nobody waits for it.
+            Kind::Unexpected(_) | Kind::Broken(_) if self.signal.is_aborted() => {
                 log::debug!(
                     "{} {} ({}): {error}",
                     self.method.as_str(),
