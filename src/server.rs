@@ -34,6 +34,7 @@ use self::peer::Peer;
 use self::registry::Registry;
 use crate::era::{Offers, Stamp};
 use crate::executor::Spawner;
+use crate::lines::DROPPING;
 use crate::protocol::Implementation;
 use crate::protocol::jsonrpc::Id;
 use crate::signal::{Controller, Reason, Signal};
@@ -138,9 +139,10 @@ impl Server {
         for peer in &peers {
             peer.inflight.drained(&patience).await;
         }
+        let patience = Signal::timeout(DROPPING);
         for peer in peers {
             peer.feed.close();
-            peer.inflight.clear();
+            peer.inflight.clear_within(&patience).await;
         }
     }
 

@@ -400,6 +400,15 @@ impl Client {
     }
 }
 
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Calls that run share the wire, and would keep it open.
+        if let Some(mut outgoing) = self.wire.outgoing.try_lock() {
+            *outgoing = None;
+        }
+    }
+}
+
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")

@@ -2,9 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{
-    Around, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern,
-};
+use super::{Around, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern};
 use crate::protocol::header_params::{self, HeaderParam};
 use crate::protocol::jsonrpc::{Params, Request, RpcError, excerpt, write_json};
 use crate::protocol::meta::{self, Meta, ProgressToken};

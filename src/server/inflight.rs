@@ -117,7 +117,24 @@ impl Inflight {
         }
     }
 
-    /// Drops every handler that still runs.
+    /// Drops every handler that still runs, and waits until all are gone, or until the signal fires.
+    ///
+    /// What a handler holds is given back where it ran, on its executor: children are killed, files closed.
+    pub(crate) async fn clear_within(&self, patience: &Signal) {
+        let entries = std::mem::take(&mut *self.entries());
+        let tasks: Vec<_> = entries
+            .into_values()
+            .filter_map(|entry| entry.task)
+            .collect();
+        let cancel = async {
+            for task in tasks {
+                task.cancel().await;
+            }
+        };
+        let _ = patience.run(cancel).await;
+    }
+
+    /// Drops every handler that still runs, without waiting.
     pub(crate) fn clear(&self) {
         let entries = std::mem::take(&mut *self.entries());
         drop(entries);

@@ -8,6 +8,7 @@ use super::Inner;
 use super::feed::Feed;
 use super::inflight::Inflight;
 use crate::era::legacy;
+use crate::lines::DROPPING;
 use crate::protocol::jsonrpc::Id;
 use crate::protocol::{LogLevel, Version};
 use crate::signal::{Reason, Signal};
@@ -101,6 +102,6 @@ impl Peer {
         self.inflight.abort_all(&reason);
         self.inflight.drained(&Signal::timeout(grace)).await;
         self.feed.close();
-        self.inflight.clear();
+        self.inflight.clear_within(&Signal::timeout(DROPPING)).await;
     }
 }

@@ -8,6 +8,7 @@ mod transport;
 mod stage;
 
 mod cancel;
+mod lines;
 mod progress;
 #[cfg(unix)]
 mod stdio;

@@ -6,11 +6,11 @@ use std::io;
 use std::process::exit;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use smol::channel;
 use smol::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use smol::net::unix::{UnixListener, UnixStream};
 use smol::process::{Child, Command, Stdio};
 use smol::stream::StreamExt;
-use smol::channel;
 use smol_mcp::testing::Client;
 use smol_mcp::{Server, stdio};
 
