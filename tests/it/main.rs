@@ -6,8 +6,10 @@
 mod transport;
 
 mod stage;
+mod talk;
 
 mod cancel;
+mod envelope;
 mod lines;
 mod progress;
 #[cfg(unix)]
