@@ -32,7 +32,7 @@ const KEPT: usize = 64 * 1024;
 const READS: usize = 32;
 
 /// How long it may take to drop handlers that run on after the grace. One that keeps its thread is left to it.
-pub(crate) const DROPPING: Duration = Duration::from_millis(100);
+pub(crate) const DROPPING: Duration = Duration::from_millis(250);
 
 /// How many messages in a row are answered although nobody can tell which request the answer is for.
 const UNANSWERABLE: u32 = 16;

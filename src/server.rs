@@ -141,8 +141,9 @@ impl Server {
         }
         let patience = Signal::timeout(DROPPING);
         for peer in peers {
-            peer.feed.close();
+            // In this order: a transport that ends may end the process, with what handlers hold.
             peer.inflight.clear_within(&patience).await;
+            peer.feed.close();
         }
     }
 

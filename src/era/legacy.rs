@@ -257,15 +257,17 @@ fn each(object: &mut Value, list: &str, change: impl FnMut(&mut Value)) {
         .for_each(change);
 }
 
-/// The codes that began with the modern era mean nothing here.
+/// The codes that began with the modern era mean nothing here, and those that JSON-RPC keeps to itself no more.
 pub(crate) fn adapt(mut error: RpcError) -> RpcError {
-    match error.code {
+    error.code = match error.code {
         RpcError::HEADER_MISMATCH
         | RpcError::MISSING_CLIENT_CAPABILITY
-        | RpcError::UNSUPPORTED_VERSION => {
-            error.code = RpcError::INVALID_PARAMS;
-            error
-        }
-        _ => error,
-    }
+        | RpcError::UNSUPPORTED_VERSION => RpcError::INVALID_PARAMS,
+        code @ (RpcError::INVALID_REQUEST
+        | RpcError::METHOD_NOT_FOUND
+        | RpcError::INVALID_PARAMS) => code,
+        -32_768..=-32_100 => RpcError::INTERNAL_ERROR,
+        code => code,
+    };
+    error
 }

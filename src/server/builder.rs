@@ -58,6 +58,7 @@ pub struct Builder {
     templates: Vec<ResourceTemplate>,
     prompts: Vec<Prompt>,
     completer: Option<Completer>,
+    logging: bool,
 }
 
 impl Builder {
@@ -74,6 +75,7 @@ impl Builder {
             templates: Vec::new(),
             prompts: Vec::new(),
             completer: None,
+            logging: false,
         }
     }
 
@@ -127,6 +129,14 @@ impl Builder {
         self
     }
 
+    /// Offers log messages to clients: what [`Context::log`] is given goes nowhere without.
+    ///
+    /// The protocol calls the feature deprecated from 2026-07-28 on, so it is off unless asked for.
+    pub fn logging(mut self) -> Self {
+        self.logging = true;
+        self
+    }
+
     /// Sets the bounds.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -175,6 +185,7 @@ impl Builder {
             resources: !self.resources.is_empty() || !self.templates.is_empty(),
             prompts: !self.prompts.is_empty(),
             completions: self.completer.is_some(),
+            logging: self.logging,
             ..Offers::default()
         };
         self.tools.iter().try_for_each(Tool::check)?;

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use serde_json::value::RawValue;
 
-use super::failure::{HandlerError, Kind};
-use super::peer::Peer;
+use super::failure::{self, HandlerError};
+use super::peer::{Kind, Peer};
 use super::progress::Amount;
 use crate::era::{self, Method, Refusal, Reply};
 use crate::protocol::jsonrpc::{Id, RpcError};
@@ -245,7 +245,7 @@ impl Call {
                 self.id
             );
         }
-        self.peer.inflight.remove(&self.key);
+        self.peer.inflight.remove(self);
     }
 
     /// Ends the call for its client: nothing leaves any more, and the handler learns why.
@@ -258,6 +258,16 @@ impl Call {
         }
         self.announce(outlet);
         self.controller.abort(reason);
+    }
+
+    /// Shuts the gate of a call whose handler is about to be dropped: on a stream, only what ended within the grace is
+    /// answered. A response over HTTP has to be something, so there the gate stays open for the failure.
+    pub(crate) fn end_of_grace(&self) {
+        let mut outlet = self.outlet();
+        if self.peer.kind == Kind::Stream && outlet.gate == Gate::Open {
+            outlet.queue.clear();
+            outlet.gate = Gate::Silent;
+        }
     }
 
     /// Tells the transport, after the lock is given back.
@@ -328,20 +338,22 @@ impl Call {
         };
         self.report(&error);
         match *error.0 {
-            Kind::Rpc(error) => {
+            failure::Kind::Rpc(error) => {
                 let refusal = era::adapt(self.version, error);
                 Answer::refusal(Some(&self.id), &refusal)
             }
-            Kind::NotFound => {
+            failure::Kind::NotFound => {
                 let refusal = era::adapt(
                     self.version,
                     era::resource_not_found(self.version, &self.subject),
                 );
                 Answer::refusal(Some(&self.id), &refusal)
             }
-            Kind::InputRequired(asked) => self.result(Reply::InputRequired(asked)),
-            Kind::Public(text) => self.failure(text),
-            Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
+            failure::Kind::InputRequired(asked) => self.result(Reply::InputRequired(asked)),
+            failure::Kind::Public(text) => self.failure(text),
+            failure::Kind::Unexpected(_) | failure::Kind::Broken(_) => {
+                self.failure(GENERIC.to_owned())
+            }
         }
     }
 
@@ -369,7 +381,10 @@ impl Call {
 
     fn report(&self, error: &HandlerError) {
         match &*error.0 {
-            Kind::Public(_) | Kind::Rpc(_) | Kind::NotFound | Kind::InputRequired(_) => {
+            failure::Kind::Public(_)
+            | failure::Kind::Rpc(_)
+            | failure::Kind::NotFound
+            | failure::Kind::InputRequired(_) => {
                 log::debug!(
                     "{} {} ({}): {error}",
                     self.method.as_str(),
@@ -378,7 +393,7 @@ impl Call {
                 );
             }
             // After its signal has fired, a handler may fail, panic or be dropped: nobody waits for it.
-            Kind::Unexpected(_) | Kind::Broken(_) if self.signal.is_aborted() => {
+            failure::Kind::Unexpected(_) | failure::Kind::Broken(_) if self.signal.is_aborted() => {
                 log::debug!(
                     "{} {} ({}): {error}",
                     self.method.as_str(),
@@ -386,7 +401,9 @@ impl Call {
                     self.id
                 );
             }
-            Kind::Unexpected(_) | Kind::Broken(_) => self.peer.server.report(self, error),
+            failure::Kind::Unexpected(_) | failure::Kind::Broken(_) => {
+                self.peer.server.report(self, error)
+            }
         }
     }
 }

@@ -61,12 +61,14 @@ impl Context {
         self.0.progress_token.as_ref()
     }
 
-    /// Sends a log message to the client, if it asked for messages of this level.
+    /// Sends a log message to the client, if it asked for messages of this level, and if the server offers them:
+    /// [`Builder::logging`](crate::Builder::logging).
     ///
     /// The messages of a request precede its answer, on its own stream. They must hold no secrets.
     /// (MCP 2026-07-28, server/utilities/logging)
     pub fn log(&self, level: LogLevel, data: impl Into<Value>) {
-        if self.0.log_level.is_none_or(|least| level < least) {
+        let offered = self.0.peer.server.offers.logging;
+        if !offered || self.0.log_level.is_none_or(|least| level < least) {
             return;
         }
         struct Params(LogLevel, Value);

@@ -490,7 +490,7 @@ fn first_poll(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
     let mut noop = TaskContext::from_waker(Waker::noop());
     if Pin::new(&mut running).poll(&mut noop).is_pending() {
         let task = call.peer.server.spawner.spawn(running);
-        call.peer.inflight.own(&call.key, task);
+        call.peer.inflight.own(call, task);
     }
 }
 

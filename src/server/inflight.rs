@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::collections::hash_map;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::call::Call;
 use event_listener::Event;
+use futures_lite::future;
 
+use super::call::Call;
 use crate::protocol::jsonrpc::Id;
 use crate::signal::{Reason, Signal};
 
@@ -57,18 +58,23 @@ impl Inflight {
         }
     }
 
-    /// Gives a call the task that runs it. If it has settled meanwhile, the task has nothing left to do.
-    pub(crate) fn own(&self, key: &Id, task: smol::Task<()>) {
-        match self.entries().get_mut(key) {
-            Some(entry) => entry.task = Some(task),
-            None => task.detach(),
+    /// Gives a call the task that runs it. If the call has settled meanwhile, or been cleared away, the task is dropped.
+    ///
+    /// By then its id may be that of the next call, begun by another thread.
+    pub(crate) fn own(&self, call: &Arc<Call>, task: smol::Task<()>) {
+        match self.entries().get_mut(&call.key) {
+            Some(entry) if Arc::ptr_eq(&entry.call, call) => entry.task = Some(task),
+            _ => {}
         }
     }
 
     /// Forgets a call that has settled.
-    pub(crate) fn remove(&self, key: &Id) {
+    pub(crate) fn remove(&self, call: &Arc<Call>) {
         let mut entries = self.entries();
-        let entry = entries.remove(key);
+        let entry = match entries.get(&call.key) {
+            Some(entry) if Arc::ptr_eq(&entry.call, call) => entries.remove(&call.key),
+            _ => None,
+        };
         let idle = entries.is_empty();
         drop(entries);
         if idle {
@@ -121,17 +127,34 @@ impl Inflight {
     ///
     /// What a handler holds is given back where it ran, on its executor: children are killed, files closed.
     pub(crate) async fn clear_within(&self, patience: &Signal) {
-        let entries = std::mem::take(&mut *self.entries());
-        let tasks: Vec<_> = entries
-            .into_values()
-            .filter_map(|entry| entry.task)
-            .collect();
         let cancel = async {
-            for task in tasks {
-                task.cancel().await;
+            loop {
+                let tasks = self.take_tasks();
+                for task in tasks {
+                    task.cancel().await;
+                }
+                if self.len() == 0 {
+                    return;
+                }
+                // A handler is in its first poll, on another thread. Its task comes, or it settles.
+                future::yield_now().await;
             }
         };
         let _ = patience.run(cancel).await;
+    }
+
+    /// Takes out every call whose handler is a task already.
+    fn take_tasks(&self) -> Vec<smol::Task<()>> {
+        let mut tasks = Vec::new();
+        self.entries().retain(|_, entry| match entry.task.take() {
+            Some(task) => {
+                entry.call.end_of_grace();
+                tasks.push(task);
+                false
+            }
+            None => true,
+        });
+        tasks
     }
 
     /// Drops every handler that still runs, without waiting.

@@ -61,7 +61,7 @@ async fn write_until_full(input: &mut Writer, text: &str) -> i64 {
 #[test]
 fn a_client_that_does_not_read_is_not_read_from_and_gets_every_answer_later() {
     let executor = Arc::new(smol::Executor::new());
-    let server = echo_server(Limits::default());
+    let server = echo_server(stage::limits());
     let (their_input, mut input) = testing::pipe(4096);
     let (mut output, their_output) = testing::pipe(4096);
     let text = "x".repeat(1000);
@@ -221,6 +221,7 @@ fn when_serve_returns_no_handler_is_left() {
     let holds = held.clone();
     let mut limits = Limits::default();
     limits.grace = Duration::ZERO;
+    let executor = Arc::new(smol::Executor::new());
     let server = Server::builder("holder", "1.0.0")
         .tool(Tool::new("hold", move |_: NoInput| {
             holds.fetch_add(1, Ordering::SeqCst);
@@ -230,6 +231,7 @@ fn when_serve_returns_no_handler_is_left() {
                 future::pending::<()>().await;
             }
         }))
+        .executor(executor.clone())
         .limits(limits)
         .build()
         .unwrap();
@@ -251,7 +253,7 @@ fn when_serve_returns_no_handler_is_left() {
             assert_eq!(held.load(Ordering::SeqCst), 0);
         }
     };
-    block_on(test).expect("in time");
+    block_on(executor.run(test)).expect("in time");
 }
 
 // A handler that keeps its thread does not keep the connection.

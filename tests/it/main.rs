@@ -10,7 +10,9 @@ mod talk;
 
 mod cancel;
 mod envelope;
+mod errors;
 mod lines;
+mod logs;
 mod progress;
 #[cfg(unix)]
 mod stdio;

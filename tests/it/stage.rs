@@ -177,6 +177,7 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
         },
     );
     builder
+        .logging()
         .tool(Tool::new("play", play(stage)))
         .tool(Tool::new("echo", |input: serde_json::Value| async move {
             input.to_string()

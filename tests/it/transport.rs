@@ -154,17 +154,17 @@ impl<Keep> Lines<Keep> {
             Era::Modern => client,
             Era::Legacy(version) => smol::block_on(client.initialize(version)),
         };
-        let mut lines = Self {
+        let lines = Self {
             client,
             era,
             stash: VecDeque::new(),
             _keep: keep,
         };
-        if era == Era::Legacy(Version::V2025_11_25) {
+        if era != Era::Modern {
             let params = json!({ "level": "debug" });
-            let _ = smol::block_on(lines.client.request("logging/setLevel", params));
+            let set = smol::block_on(lines.client.request("logging/setLevel", params));
+            assert_eq!(set, Ok(json!({})));
         }
-        lines.stash.clear();
         lines
     }
 }
