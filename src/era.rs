@@ -3,6 +3,7 @@
 //! *Modern* is 2026-07-28 and later: every request carries its own version and capabilities. *Legacy* is everything
 //! that opens with `initialize`. Both are served on one endpoint and by one process.
 
+pub(crate) mod asking;
 pub(crate) mod legacy;
 pub(crate) mod modern;
 
@@ -87,8 +88,16 @@ pub(crate) struct Offers {
     pub(crate) logging: bool,
     /// `notifications/resources/updated` may be asked for.
     pub(crate) subscribe: bool,
-    /// Registries may change while the server runs.
-    pub(crate) list_changed: bool,
+    /// The lists that may change while the server runs.
+    pub(crate) changing: Lists,
+}
+
+/// Some of the lists.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lists {
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) resources: bool,
 }
 
 impl Offers {
@@ -106,17 +115,17 @@ impl Offers {
             capabilities.insert("logging".into(), changing(false));
         }
         if self.prompts {
-            capabilities.insert("prompts".into(), changing(self.list_changed));
+            capabilities.insert("prompts".into(), changing(self.changing.prompts));
         }
         if self.resources {
-            let mut resources = changing(self.list_changed);
+            let mut resources = changing(self.changing.resources);
             if self.subscribe {
                 resources["subscribe"] = true.into();
             }
             capabilities.insert("resources".into(), resources);
         }
         if self.tools {
-            capabilities.insert("tools".into(), changing(self.list_changed));
+            capabilities.insert("tools".into(), changing(self.changing.tools));
         }
         Value::Object(capabilities)
     }
@@ -140,6 +149,11 @@ pub(crate) enum Around<'a> {
 /// The request headers that mirror the body (2026-07-28, basic/transports/streamable-http).
 pub(crate) trait Mirrored {
     fn field(&self, name: &str) -> Field<'_>;
+
+    /// Whom the transport has found to be asking, by credentials that it has checked.
+    fn principal(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The values of a header field: none, one, or two of the several that there are.
@@ -183,8 +197,8 @@ impl Refusal {
 
 /// Where a request goes.
 #[derive(Debug)]
-pub(crate) enum Route<'a> {
-    Modern(modern::Opening<'a>),
+pub(crate) enum Route {
+    Modern(modern::Opening),
     /// `initialize`: begins a legacy session.
     Handshake,
     Legacy(Version, Method),
@@ -195,7 +209,7 @@ pub(crate) fn route<'a>(
     request: &Request<'a>,
     around: Around<'_>,
     offers: &Offers,
-) -> Result<Route<'a>, Refusal> {
+) -> Result<Route, Refusal> {
     if let Some(meta) = modern::claim(&request.params) {
         return modern::open(request, meta, around, offers).map(Route::Modern);
     }
@@ -255,9 +269,9 @@ pub(crate) enum Reply {
     Prompt(PromptResult),
     Completion(Completion),
     /// The client is to be asked something, then to come again (modern alone).
-    InputRequired(Value),
-    /// `{}`.
-    Empty,
+    InputRequired(asking::InputRequired),
+    /// The server ends a subscription (modern alone).
+    Closing(Id),
 }
 
 /// What a server puts on its results.

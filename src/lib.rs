@@ -1,5 +1,6 @@
 //! MCP servers on the smol family: one cancellation signal for every handler.
 #![forbid(unsafe_code)]
+#![warn(unreachable_pub)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
@@ -15,6 +16,8 @@ pub mod lines;
 #[cfg(feature = "server")]
 pub mod protocol;
 #[cfg(feature = "server")]
+mod random;
+#[cfg(feature = "server")]
 mod server;
 pub mod signal;
 #[cfg(feature = "stdio")]
@@ -28,8 +31,8 @@ pub mod tide;
 pub use error::Error;
 #[cfg(feature = "server")]
 pub use server::{
-    Amount, Builder, Cancelled, Context, Failure, HandlerError, IntoPromptResult, IntoReadResult,
-    IntoToolHandler, IntoToolResult, IntoTotal, Limits, NoInput, Prompt, Resource,
-    ResourceTemplate, Server, Structured, Tool,
+    Amount, Answers, Arguments, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
+    IntoPromptResult, IntoReadResult, IntoToolHandler, IntoToolResult, IntoTotal, Limits, List,
+    NoInput, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool, Variables,
 };
 pub use signal::Signal;

@@ -16,6 +16,7 @@ use crate::era;
 use crate::protocol::jsonrpc::{self, RpcError};
 use crate::server::call::Answer;
 use crate::server::dispatch::{self, Intake};
+use crate::server::inflight::DROPPING;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal};
 
@@ -30,9 +31,6 @@ const KEPT: usize = 64 * 1024;
 
 /// How many reads one poll makes, so that a busy client leaves time to the other tasks of the thread.
 const READS: usize = 32;
-
-/// How long it may take to drop handlers that run on after the grace. One that keeps its thread is left to it.
-pub(crate) const DROPPING: Duration = Duration::from_millis(250);
 
 /// How many messages in a row are answered although nobody can tell which request the answer is for.
 const UNANSWERABLE: u32 = 16;
@@ -114,8 +112,8 @@ struct Guard(Arc<Peer>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        self.0.feed.discard();
         self.0.inflight.abort_all(&Reason::Closed);
-        self.0.feed.close();
         self.0.inflight.clear();
     }
 }

@@ -12,7 +12,7 @@
 //! A result serialises with the members of its own method alone. What a revision adds to every
 //! result is stamped on later, by the era that answers.
 
-mod base64;
+pub(crate) mod base64;
 mod invalid;
 mod object;
 
@@ -30,6 +30,7 @@ pub mod prompts;
 pub mod resources;
 pub mod roots;
 pub mod sampling;
+pub(crate) mod subscriptions;
 pub mod tool_name;
 pub mod tools;
 pub mod uri_template;

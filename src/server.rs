@@ -1,5 +1,7 @@
 //! The server: what it offers, and one call from its method to its answer. It knows no transport.
 
+mod ask;
+mod asks;
 mod builder;
 pub(crate) mod call;
 mod context;
@@ -7,11 +9,14 @@ pub(crate) mod dispatch;
 mod failure;
 pub(crate) mod feed;
 pub(crate) mod inflight;
+mod outgoing;
 pub(crate) mod peer;
 mod progress;
 mod prompts;
 mod registry;
 mod resources;
+mod seal;
+mod subscriptions;
 mod tools;
 
 use std::fmt;
@@ -20,21 +25,24 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+pub use self::ask::{Answers, Ask, AskError};
 pub use self::builder::{Builder, Limits};
 pub use self::context::Context;
 pub use self::failure::HandlerError;
 pub use self::progress::{Amount, IntoTotal};
-pub use self::prompts::{IntoPromptResult, Prompt};
-pub use self::resources::{IntoReadResult, Resource, ResourceTemplate};
+pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
+pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
 pub use self::tools::{IntoToolHandler, IntoToolResult, NoInput, Structured, Tool};
 
 use self::call::Call;
 use self::dispatch::Completer;
+use self::inflight::DROPPING;
 use self::peer::Peer;
-use self::registry::Registry;
+use self::registry::{Listed, Registry};
+use self::seal::Seal;
+use self::subscriptions::{Bus, Change};
 use crate::era::{Offers, Stamp};
 use crate::executor::Spawner;
-use crate::lines::DROPPING;
 use crate::protocol::Implementation;
 use crate::protocol::jsonrpc::Id;
 use crate::signal::{Controller, Reason, Signal};
@@ -67,6 +75,8 @@ pub(crate) struct Inner {
     pub(crate) templates: Registry<ResourceTemplate>,
     pub(crate) prompts: Registry<Prompt>,
     pub(crate) completer: Option<Completer>,
+    pub(crate) seal: Seal,
+    pub(crate) bus: Bus,
     hooks: Hooks,
     stamp: Stamp,
     peers: Mutex<Peers>,
@@ -76,11 +86,16 @@ pub(crate) struct Inner {
 
 type Peers = Vec<Weak<Peer>>;
 
+type OnFailure = dyn Fn(&Failure<'_>) + Send + Sync;
+type OnCancelled = dyn Fn(&Cancelled<'_>) + Send + Sync;
+type OnProgressed = dyn Fn(&Progressed<'_>) + Send + Sync;
+
 /// What the author wants to be told of.
 #[derive(Default)]
 pub(crate) struct Hooks {
-    pub(crate) on_error: Option<Box<dyn Fn(&Failure<'_>) + Send + Sync>>,
-    pub(crate) on_cancelled: Option<Box<dyn Fn(&Cancelled<'_>) + Send + Sync>>,
+    pub(crate) on_error: Option<Box<OnFailure>>,
+    pub(crate) on_cancelled: Option<Box<OnCancelled>>,
+    pub(crate) on_progress: Option<Box<OnProgressed>>,
 }
 
 /// An unexpected failure of a handler, as the operator sees it. The client has read a generic text.
@@ -109,6 +124,36 @@ pub struct Cancelled<'a> {
     pub reason: Option<&'a str>,
     /// Whether a running request was found and aborted.
     pub aborted: bool,
+}
+
+/// Progress that a client reports on what it was asked (before 2026-07-28).
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Progressed<'a> {
+    /// The id of the client's request that is being served.
+    pub call: &'a Id,
+    /// The key of the question.
+    pub key: &'a str,
+    /// The method of the server's request: `sampling/createMessage`.
+    pub method: &'static str,
+    /// How far it is, as the client says.
+    pub progress: f64,
+    /// How far it has to go, if the client knows.
+    pub total: Option<f64>,
+    /// What the client says of it: untrusted.
+    pub message: Option<&'a str>,
+}
+
+/// A list that may change while a server runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum List {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources and their templates.
+    Resources,
 }
 
 impl Server {
@@ -158,22 +203,131 @@ impl Server {
         peers.iter().map(|peer| peer.inflight.len()).sum()
     }
 
-    /// Adds a tool while the server runs. Clients that asked for it learn of the change.
+    /// Adds a tool while the server runs. Clients that want to know are told of it.
+    ///
+    /// The tool stands at the end of the list. Only a server that said so by
+    /// [`Builder::list_changed`] tells its clients.
     ///
     /// # Errors
     ///
-    /// The same mistakes are refused as at [`Builder::build`].
+    /// The same mistakes are refused as at [`Builder::build`], and a tool of a server that was built without tools, since
+    /// clients may know already that it has none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use smol_mcp::{List, NoInput, Server, Tool};
+    ///
+    /// let server = Server::builder("shelf", "1.0.0").list_changed([List::Tools]).build()?;
+    /// server.add_tool(Tool::new("greet", |_: NoInput| async { "hello" }))?;
+    /// assert!(server.remove_tool("greet"));
+    /// assert!(!server.remove_tool("greet"));
+    /// # Ok::<_, smol_mcp::Error>(())
+    /// ```
     pub fn add_tool(&self, tool: Tool) -> Result<(), crate::Error> {
         tool.check()?;
-        self.0
-            .tools
-            .add(tool)
-            .map_err(|tool| crate::Error::twice("tool", tool.name()))
+        self.add(&self.0.tools, "tool", tool, List::Tools)
     }
 
     /// Takes a tool away while the server runs. Calls of it that run are not touched.
+    ///
+    /// Returns whether there was one.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.0.tools.remove(name).is_some()
+        self.remove(&self.0.tools, name, List::Tools)
+    }
+
+    /// Adds a resource while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add_tool`](Self::add_tool).
+    pub fn add_resource(&self, resource: Resource) -> Result<(), crate::Error> {
+        resource.check()?;
+        self.add(&self.0.resources, "resource", resource, List::Resources)
+    }
+
+    /// Takes a resource away while the server runs.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.remove(&self.0.resources, uri, List::Resources)
+    }
+
+    /// Adds a family of resources while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add_tool`](Self::add_tool).
+    pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<(), crate::Error> {
+        let list = List::Resources;
+        self.add(&self.0.templates, "resource template", template, list)
+    }
+
+    /// Takes a family of resources away while the server runs.
+    pub fn remove_resource_template(&self, pattern: &str) -> bool {
+        self.remove(&self.0.templates, pattern, List::Resources)
+    }
+
+    /// Adds a prompt while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`add_tool`](Self::add_tool).
+    pub fn add_prompt(&self, prompt: Prompt) -> Result<(), crate::Error> {
+        self.add(&self.0.prompts, "prompt", prompt, List::Prompts)
+    }
+
+    /// Takes a prompt away while the server runs.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.remove(&self.0.prompts, name, List::Prompts)
+    }
+
+    /// Tells clients that a list has changed, although it was not changed here: its entries may read differently now.
+    ///
+    /// Does nothing unless the server said by [`Builder::list_changed`] that the list may change. Never blocks; a client
+    /// that reads slowly is told once.
+    pub fn list_changed(&self, list: List) {
+        subscriptions::publish(&self.0, Change::List(list));
+    }
+
+    /// Tells the clients that have subscribed to a resource that its contents have changed.
+    ///
+    /// Does nothing unless the server offers [`Builder::subscriptions`]. Never blocks; a client that reads slowly is told
+    /// once.
+    pub fn resource_updated(&self, uri: &str) {
+        subscriptions::publish(&self.0, Change::Resource(uri));
+    }
+
+    fn add<T: Listed>(
+        &self,
+        registry: &Registry<T>,
+        what: &str,
+        item: T,
+        list: List,
+    ) -> Result<(), crate::Error> {
+        let offers = &self.0.offers;
+        let offered = match list {
+            List::Tools => offers.tools,
+            List::Prompts => offers.prompts,
+            List::Resources => offers.resources,
+        };
+        if !offered {
+            let key = item.key();
+            return Err(crate::Error::definition(format!(
+                "{what} {key:?}: the server was built without any, and without `list_changed` for them"
+            )));
+        }
+        registry
+            .add(item)
+            .map_err(|item| crate::Error::twice(what, item.key()))?;
+        self.list_changed(list);
+        Ok(())
+    }
+
+    fn remove<T: Listed>(&self, registry: &Registry<T>, key: &str, list: List) -> bool {
+        let removed = registry.remove(key).is_some();
+        if removed {
+            self.list_changed(list);
+        }
+        removed
     }
 }
 
@@ -199,10 +353,15 @@ impl Inner {
         peers.push(Arc::downgrade(peer));
     }
 
+    /// Returns who is there.
+    pub(crate) fn live_peers(&self) -> Vec<Arc<Peer>> {
+        self.peers().iter().filter_map(Weak::upgrade).collect()
+    }
+
     /// Refuses all that comes from now on, and returns who is there.
     fn shut(&self) -> Vec<Arc<Peer>> {
         self.closing.abort(Reason::ServerClosed);
-        self.peers().iter().filter_map(Weak::upgrade).collect()
+        self.live_peers()
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -240,6 +399,13 @@ impl Inner {
         );
         if let Some(on_cancelled) = &self.hooks.on_cancelled {
             on_cancelled(cancelled);
+        }
+    }
+
+    /// Tells the author of progress on something that a client was asked.
+    fn report_progress(&self, progressed: &Progressed<'_>) {
+        if let Some(on_progress) = &self.hooks.on_progress {
+            on_progress(progressed);
         }
     }
 

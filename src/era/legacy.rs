@@ -131,8 +131,10 @@ pub(crate) fn write(out: &mut Vec<u8>, version: Version, reply: Reply) {
             });
         }),
         Reply::Completion(completion) => write_json(out, &completion),
-        // No legacy client is ever asked this way; an empty result would be worse than none of its members.
-        Reply::InputRequired(_) | Reply::Empty => out.extend_from_slice(b"{}"),
+        // No legacy client is ever answered by the first two.
+        Reply::InputRequired(_) | Reply::Closing(_) => {
+            out.extend_from_slice(b"{}");
+        }
     }
 }
 

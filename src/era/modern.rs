@@ -25,10 +25,9 @@ const METHODS: [Method; 10] = [
 
 /// A request whose envelope is in order under the rules of the era.
 #[derive(Debug)]
-pub(crate) struct Opening<'a> {
+pub(crate) struct Opening {
     pub(crate) version: Version,
     pub(crate) method: Method,
-    pub(crate) meta: Meta<'a>,
     pub(crate) progress_token: Option<ProgressToken>,
     pub(crate) log_level: Option<LogLevel>,
 }
@@ -57,7 +56,7 @@ pub(crate) fn open<'a>(
     meta: Meta<'a>,
     around: Around<'_>,
     offers: &Offers,
-) -> Result<Opening<'a>, Refusal> {
+) -> Result<Opening, Refusal> {
     if let Some(name) = meta.repeated {
         return Err(defect(format!("Invalid '_meta': '{name}' appears twice")));
     }
@@ -94,7 +93,6 @@ pub(crate) fn open<'a>(
     Ok(Opening {
         version,
         method,
-        meta,
         progress_token,
         log_level,
     })
@@ -245,11 +243,14 @@ pub(crate) fn write(out: &mut Vec<u8>, reply: Reply, stamp: &Stamp) {
             write_json(out, &result);
         }
         Reply::Completion(completion) => write_json(out, &completion),
-        Reply::InputRequired(value) => {
+        Reply::InputRequired(asked) => {
             kind = "input_required";
-            write_json(out, &value);
+            write_json(out, &asked);
         }
-        Reply::Empty => out.extend_from_slice(b"{}"),
+        Reply::Closing(id) => {
+            own_meta.insert(meta::SUBSCRIPTION_ID.into(), json!(id));
+            out.extend_from_slice(b"{}");
+        }
     }
     seal(out, start, kind, cached, own_meta, stamp);
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use futures_lite::Stream;
 
@@ -74,6 +75,25 @@ impl Body {
         match &self.0 {
             Repr::Full(bytes) => Some(bytes),
             Repr::Stream(_) | Repr::Sized(..) => None,
+        }
+    }
+
+    /// Takes the bytes out, if they are all there.
+    #[cfg_attr(not(feature = "tide"), allow(dead_code))]
+    pub(crate) fn into_full(self) -> Result<Vec<u8>, Self> {
+        match self.0 {
+            Repr::Full(bytes) => Ok(bytes),
+            streamed => Err(Self(streamed)),
+        }
+    }
+
+    /// Takes the next piece.
+    #[cfg_attr(not(feature = "tide"), allow(dead_code))]
+    pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Vec<u8>>>> {
+        match &mut self.0 {
+            Repr::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
+            Repr::Full(bytes) => Poll::Ready(Some(Ok(std::mem::take(bytes)))),
+            Repr::Stream(pieces) | Repr::Sized(_, pieces) => pieces.as_mut().poll_next(cx),
         }
     }
 }

@@ -47,9 +47,17 @@ const PATH: &str = "/mcp";
 /// let request = http::Request::post("/mcp")
 ///     .header("host", "127.0.0.1")
 ///     .header("content-type", "application/json")
-///     .body(br#"{"jsonrpc":"2.0","id":1,"method":"nonsense"}"#.to_vec())?;
+///     .header("mcp-protocol-version", "2026-07-28")
+///     .header("mcp-method", "tools/call")
+///     .header("mcp-name", "now")
+///     .body(
+///         br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"now","_meta":{
+///             "io.modelcontextprotocol/protocolVersion":"2026-07-28",
+///             "io.modelcontextprotocol/clientCapabilities":{}}}}"#
+///             .to_vec(),
+///     )?;
 /// let response = smol::block_on(endpoint.handle(request, Signal::never()));
-/// assert_eq!(response.status(), 400);
+/// assert_eq!(response.status(), 200);
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

@@ -190,7 +190,7 @@ impl Post<'_> {
         }
     }
 
-    fn run(&self, peer: &Arc<Peer>, request: Request<'_>, route: Route<'_>) -> Begun {
+    fn run(&self, peer: &Arc<Peer>, request: Request<'_>, route: Route) -> Begun {
         let intake = dispatch::run(peer, request, route, Some(self.headers), self.signal);
         let call = match intake {
             Intake::Silent => return Begun::Done(accepted()),

@@ -726,6 +726,19 @@ pub(crate) fn write_error(out: &mut Vec<u8>, id: Option<&Id>, error: &RpcError) 
     out.push(b'}');
 }
 
+/// Writes a request of the server's own, whose params are the text of an object.
+pub(crate) fn request(id: &Id, method: &str, params: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(params.len() + 80);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    write_json(&mut out, id);
+    out.extend_from_slice(br#","method":"#);
+    write_json(&mut out, method);
+    out.extend_from_slice(br#","params":"#);
+    out.extend_from_slice(params);
+    out.push(b'}');
+    out
+}
+
 /// Writes a notification with these params.
 pub(crate) fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
     let mut out = Vec::with_capacity(160);

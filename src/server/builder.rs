@@ -10,12 +10,14 @@ use super::failure::HandlerError;
 use super::prompts::Prompt;
 use super::registry::{Listed, Registry};
 use super::resources::{Resource, ResourceTemplate};
+use super::seal::Seal;
 use super::tools::{Tool, Work};
-use super::{Cancelled, Failure, Hooks, Inner, Server};
+use super::{Cancelled, Failure, Hooks, Inner, List, Progressed, Server};
 use crate::Error;
-use crate::era::{Offers, Reply, Stamp};
+use crate::era::{Lists, Offers, Reply, Stamp};
 use crate::executor::Spawner;
 use crate::protocol::{Cache, Completion, CompletionRequest, Implementation};
+use crate::random;
 
 /// Bounds that keep a server whole whatever its clients do.
 #[derive(Clone, Debug)]
@@ -29,6 +31,14 @@ pub struct Limits {
     pub calls_per_peer: usize,
     /// How many entries one page of a list holds. Default: 1000.
     pub page_size: usize,
+    /// How many subscriptions of modern clients are open at a time, over all of them. Default: 1024.
+    pub subscriptions: usize,
+    /// How long a legacy client may take to answer what it is asked. Default: 10 min.
+    ///
+    /// People take their time; a client that reports progress gets this much again.
+    pub ask_timeout: Duration,
+    /// How long it may take in all, whatever progress it reports. Default: 1 h.
+    pub ask_timeout_in_all: Duration,
     /// How long handlers may still answer after the end of input, or of a connection. Default: 1 s.
     pub grace: Duration,
 }
@@ -39,6 +49,9 @@ impl Default for Limits {
             message_bytes: 4 << 20,
             calls_per_peer: 1024,
             page_size: 1000,
+            subscriptions: 1024,
+            ask_timeout: Duration::from_secs(10 * 60),
+            ask_timeout_in_all: Duration::from_secs(60 * 60),
             grace: Duration::from_secs(1),
         }
     }
@@ -58,6 +71,10 @@ pub struct Builder {
     templates: Vec<ResourceTemplate>,
     prompts: Vec<Prompt>,
     completer: Option<Completer>,
+    changing: Lists,
+    subscriptions: bool,
+    state_keys: Vec<Vec<u8>>,
+    state_lifetime: Duration,
     logging: bool,
 }
 
@@ -75,6 +92,10 @@ impl Builder {
             templates: Vec::new(),
             prompts: Vec::new(),
             completer: None,
+            changing: Lists::default(),
+            subscriptions: false,
+            state_keys: Vec::new(),
+            state_lifetime: Duration::from_secs(10 * 60),
             logging: false,
         }
     }
@@ -129,6 +150,43 @@ impl Builder {
         self
     }
 
+    /// Says which lists may change while the server runs: clients are told when they do.
+    ///
+    /// What is named here is offered, even if there is nothing in it yet.
+    pub fn list_changed(mut self, lists: impl IntoIterator<Item = List>) -> Self {
+        for list in lists {
+            match list {
+                List::Tools => self.changing.tools = true,
+                List::Prompts => self.changing.prompts = true,
+                List::Resources => self.changing.resources = true,
+            }
+        }
+        self
+    }
+
+    /// Says whether clients can subscribe to resources, to be told by [`Server::resource_updated`]. Default: they cannot.
+    pub fn subscriptions(mut self, subscriptions: bool) -> Self {
+        self.subscriptions = subscriptions;
+        self
+    }
+
+    /// Sets the keys that seal what clients carry from one round of questions to the next
+    /// ([`Context::set_state`], and the answers of earlier rounds).
+    ///
+    /// The first one seals, each of them opens. Several processes that serve the same clients need the same keys; to
+    /// change a key, put the new one first and leave the old one in for a state's lifetime. Each is to be at least 32
+    /// bytes that nobody guesses. Default: one random key, as long as the process runs.
+    pub fn state_keys(mut self, keys: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> Self {
+        self.state_keys = keys.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Sets how long a client may take from one round of questions to the next. Default: 10 min.
+    pub fn state_lifetime(mut self, lifetime: Duration) -> Self {
+        self.state_lifetime = lifetime;
+        self
+    }
+
     /// Offers log messages to clients: what [`Context::log`] is given goes nowhere without.
     ///
     /// The protocol calls the feature deprecated from 2026-07-28 on, so it is off unless asked for.
@@ -170,21 +228,36 @@ impl Builder {
         self
     }
 
+    /// Is told of progress that legacy clients report on what they were asked.
+    pub fn on_progress(
+        mut self,
+        on_progress: impl Fn(&Progressed<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.on_progress = Some(Box::new(on_progress));
+        self
+    }
+
     /// Makes the server.
     ///
     /// # Errors
     ///
-    /// Returns the first mistake in a definition; the message names the thing.
+    /// Returns the first mistake in a definition; the message names the thing. Without
+    /// [`state_keys`](Self::state_keys) it may also be that the operating system has no random bytes.
     pub fn build(self) -> Result<Server, Error> {
         let limits = self.limits;
         if limits.page_size == 0 {
             return Err(Error::definition("a page must hold at least one entry"));
         }
+        let seal = seal(&self.state_keys, self.state_lifetime)?;
+        let changing = self.changing;
+        let resources = !self.resources.is_empty() || !self.templates.is_empty();
         let offers = Offers {
-            tools: !self.tools.is_empty(),
-            resources: !self.resources.is_empty() || !self.templates.is_empty(),
-            prompts: !self.prompts.is_empty(),
+            tools: changing.tools || !self.tools.is_empty(),
+            resources: changing.resources || self.subscriptions || resources,
+            prompts: changing.prompts || !self.prompts.is_empty(),
             completions: self.completer.is_some(),
+            subscribe: self.subscriptions,
+            changing,
             logging: self.logging,
             ..Offers::default()
         };
@@ -203,12 +276,25 @@ impl Builder {
             templates: registry("resource template", self.templates, page, cache)?,
             prompts: registry("prompt", self.prompts, page, cache)?,
             completer: self.completer,
+            seal,
+            bus: Default::default(),
             hooks: self.hooks,
             peers: Default::default(),
             closing: Default::default(),
         };
         Ok(Server(Arc::new(inner)))
     }
+}
+
+fn seal(keys: &[Vec<u8>], lifetime: Duration) -> Result<Seal, Error> {
+    if keys.iter().any(|key| key.len() < 32) {
+        return Err(Error::definition("a state key must have at least 32 bytes"));
+    }
+    if !keys.is_empty() {
+        return Ok(Seal::new(keys.iter().map(Vec::as_slice), lifetime));
+    }
+    let key = random::bytes::<32>().map_err(|err| Error::io("random bytes", err))?;
+    Ok(Seal::new([&key[..]], lifetime))
 }
 
 fn registry<T: Listed>(

@@ -7,12 +7,14 @@ use std::time::Instant;
 
 use serde_json::value::RawValue;
 
-use super::failure::{self, HandlerError};
-use super::peer::{Kind, Peer};
+use super::asks::{Asks, Way, Whose};
+use super::failure::{HandlerError, Kind};
+use super::peer::{self, Peer};
 use super::progress::Amount;
+use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
 use crate::protocol::jsonrpc::{Id, RpcError};
-use crate::protocol::{LogLevel, ProgressToken, ToolResult, Version};
+use crate::protocol::{Cache, LogLevel, ProgressToken, ToolResult, Version};
 use crate::signal::{Controller, Reason, Signal};
 
 /// How many messages of one call wait for a slow client before progress coalesces.
@@ -77,6 +79,8 @@ pub(crate) struct Call {
     /// The `_meta` of the request as it came.
     pub(crate) meta: Option<Box<RawValue>>,
     pub(crate) started: Instant,
+    /// What the handler asks its client.
+    pub(crate) asks: Asks,
     outlet: Mutex<Outlet>,
 }
 
@@ -128,6 +132,7 @@ pub(crate) struct Begin {
     pub(crate) progress_token: Option<ProgressToken>,
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) meta: Option<Box<RawValue>>,
+    pub(crate) asks: Asks,
 }
 
 impl Call {
@@ -143,6 +148,7 @@ impl Call {
             progress_token,
             log_level,
             meta,
+            asks,
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
         Arc::new(Self {
@@ -158,6 +164,7 @@ impl Call {
             log_level,
             meta,
             started,
+            asks,
             outlet,
         })
     }
@@ -186,6 +193,17 @@ impl Call {
         });
         self.announce(outlet);
         true
+    }
+
+    /// Queues a message unless it waits already.
+    pub(crate) fn say_once(self: &Arc<Self>, message: Vec<u8>) {
+        let waits = {
+            let outlet = self.outlet();
+            outlet.queue.iter().any(|queued| queued.message == message)
+        };
+        if !waits {
+            self.say(message);
+        }
     }
 
     /// Queues progress, if it is more than there was. `write` makes the message, once that is known.
@@ -245,7 +263,38 @@ impl Call {
                 self.id
             );
         }
+        self.asks.finish();
+        self.retire();
+    }
+
+    /// Leaves the tables of what is not over.
+    fn retire(self: &Arc<Self>) {
+        if self.is_subscription() {
+            self.peer.server.bus.remove(self);
+        }
         self.peer.inflight.remove(self);
+    }
+
+    /// Tells whether this is a request that stays open without a handler.
+    pub(crate) fn is_subscription(&self) -> bool {
+        self.method == Method::Listen
+    }
+
+    /// Ends the call from the server's side: the handler learns why, and may still answer.
+    pub(crate) fn abort(self: &Arc<Self>, reason: Reason) {
+        if self.is_subscription() {
+            subscriptions::end(self, &reason);
+        }
+        self.controller.abort(reason);
+    }
+
+    /// What a state of this request belongs to.
+    pub(super) fn whose(&self) -> Whose<'_> {
+        Whose {
+            server: &self.peer.server,
+            method: self.method.as_str(),
+            subject: &self.subject,
+        }
     }
 
     /// Ends the call for its client: nothing leaves any more, and the handler learns why.
@@ -258,13 +307,17 @@ impl Call {
         }
         self.announce(outlet);
         self.controller.abort(reason);
+        // No handler will settle it.
+        if self.is_subscription() {
+            self.retire();
+        }
     }
 
     /// Shuts the gate of a call whose handler is about to be dropped: on a stream, only what ended within the grace is
     /// answered. A response over HTTP has to be something, so there the gate stays open for the failure.
     pub(crate) fn end_of_grace(&self) {
         let mut outlet = self.outlet();
-        if self.peer.kind == Kind::Stream && outlet.gate == Gate::Open {
+        if self.peer.kind == peer::Kind::Stream && outlet.gate == Gate::Open {
             outlet.queue.clear();
             outlet.gate = Gate::Silent;
         }
@@ -338,26 +391,29 @@ impl Call {
         };
         self.report(&error);
         match *error.0 {
-            failure::Kind::Rpc(error) => {
+            Kind::Rpc(error) => {
                 let refusal = era::adapt(self.version, error);
                 Answer::refusal(Some(&self.id), &refusal)
             }
-            failure::Kind::NotFound => {
+            Kind::NotFound => {
                 let refusal = era::adapt(
                     self.version,
                     era::resource_not_found(self.version, &self.subject),
                 );
                 Answer::refusal(Some(&self.id), &refusal)
             }
-            failure::Kind::InputRequired(asked) => self.result(Reply::InputRequired(asked)),
-            failure::Kind::Public(text) => self.failure(text),
-            failure::Kind::Unexpected(_) | failure::Kind::Broken(_) => {
-                self.failure(GENERIC.to_owned())
-            }
+            Kind::Public(text) => self.failure(text),
+            Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
         }
     }
 
-    fn result(&self, reply: Reply) -> Answer {
+    fn result(&self, mut reply: Reply) -> Answer {
+        if let (Reply::Read(read), Way::Rounds(round)) = (&mut reply, &self.asks.way) {
+            // What depends on answers is no one else's, and not for the next time either.
+            if round.later {
+                read.cache = Some(Cache::default());
+            }
+        }
         Answer {
             body: era::answer(self.version, &self.id, reply, self.peer.server.stamp()),
             status: 200,
@@ -381,10 +437,7 @@ impl Call {
 
     fn report(&self, error: &HandlerError) {
         match &*error.0 {
-            failure::Kind::Public(_)
-            | failure::Kind::Rpc(_)
-            | failure::Kind::NotFound
-            | failure::Kind::InputRequired(_) => {
+            Kind::Public(_) | Kind::Rpc(_) | Kind::NotFound => {
                 log::debug!(
                     "{} {} ({}): {error}",
                     self.method.as_str(),
@@ -393,7 +446,7 @@ impl Call {
                 );
             }
             // After its signal has fired, a handler may fail, panic or be dropped: nobody waits for it.
-            failure::Kind::Unexpected(_) | failure::Kind::Broken(_) if self.signal.is_aborted() => {
+            Kind::Unexpected(_) | Kind::Broken(_) if self.signal.is_aborted() => {
                 log::debug!(
                     "{} {} ({}): {error}",
                     self.method.as_str(),
@@ -401,9 +454,7 @@ impl Call {
                     self.id
                 );
             }
-            failure::Kind::Unexpected(_) | failure::Kind::Broken(_) => {
-                self.peer.server.report(self, error)
-            }
+            Kind::Unexpected(_) | Kind::Broken(_) => self.peer.server.report(self, error),
         }
     }
 }

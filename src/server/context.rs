@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
+use super::Server;
 use super::call::Call;
 use super::progress::{self, Amount, IntoTotal};
 use crate::era;
@@ -84,6 +85,11 @@ impl Context {
             "notifications/message",
             &Params(level, data.into()),
         ));
+    }
+
+    /// Returns the server that the handler belongs to: to change its lists, or to tell of a change.
+    pub fn server(&self) -> Server {
+        Server(self.0.peer.server.clone())
     }
 
     /// Returns the protocol revision that the request falls under.

@@ -8,18 +8,22 @@ use std::task::{Context as TaskContext, Poll, Waker};
 
 use serde_json::{Map, Value, json};
 
+use super::asks::{Asks, Way, Whose};
 use super::call::{Answer, Begin, Call};
 use super::context::Context;
 use super::failure::HandlerError;
 use super::inflight::Refused;
 use super::peer::{Kind, Peer};
+use super::subscriptions;
 use super::tools::{Tool, Work};
 use super::{Cancelled, Inner};
+use crate::era::asking;
 use crate::era::modern::Opening;
 use crate::era::{self, Around, Method, Mirrored, Refusal, Route, legacy, modern};
 use crate::protocol::jsonrpc::{
     self, Id, Malformed, Message, Notification, Params, Request, Response, RpcError,
 };
+use crate::protocol::subscriptions::SubscriptionFilter;
 use crate::protocol::{CompletionRequest, LogLevel, ProgressToken, Version, meta};
 use crate::signal::{Reason, Signal};
 
@@ -52,7 +56,10 @@ pub(crate) fn receive(peer: &Arc<Peer>, bytes: &[u8], caller: &Signal) -> Intake
             notify(peer, &notification);
             Intake::Silent
         }
-        Ok(Message::Response(_)) => Intake::Silent,
+        Ok(Message::Response(response)) => {
+            respond(peer, response);
+            Intake::Silent
+        }
         Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
         Err(malformed) => refuse_malformed(&malformed),
     }
@@ -113,7 +120,9 @@ pub(crate) fn element(
 }
 
 /// Takes the answer to a request of the server's own.
-pub(crate) fn respond(_: &Arc<Peer>, _: Response<'_>) {}
+pub(crate) fn respond(peer: &Arc<Peer>, response: Response<'_>) {
+    peer.outgoing.answered(&response);
+}
 
 /// Takes a request whose route is known.
 ///
@@ -121,7 +130,7 @@ pub(crate) fn respond(_: &Arc<Peer>, _: Response<'_>) {}
 pub(crate) fn run(
     peer: &Arc<Peer>,
     request: Request<'_>,
-    route: Route<'_>,
+    route: Route,
     headers: Option<&dyn Mirrored>,
     caller: &Signal,
 ) -> Intake {
@@ -165,6 +174,8 @@ struct Terms {
     method: Method,
     progress_token: Option<ProgressToken>,
     log_level: Option<LogLevel>,
+    /// The client is asked by rounds of requests, not within one.
+    rounds: bool,
 }
 
 impl Arrival<'_> {
@@ -190,7 +201,7 @@ impl Arrival<'_> {
         }))
     }
 
-    fn modern(&self, opening: Opening<'_>) -> Result<Intake, Refusal> {
+    fn modern(&self, opening: Opening) -> Result<Intake, Refusal> {
         let Opening {
             version,
             method,
@@ -203,6 +214,7 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level,
+            rounds: true,
         })
     }
 
@@ -217,6 +229,7 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level: self.peer.log_level(),
+            rounds: false,
         })
     }
 
@@ -249,10 +262,17 @@ impl Arrival<'_> {
                     .page(version, cursor, self.server().stamp())
             }),
             Method::Ping => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
-            Method::SetLevel => self.set_level(),
-            Method::Initialize | Method::Subscribe | Method::Unsubscribe | Method::Listen => {
+            Method::Listen => return self.listen(terms),
+            // Nothing is kept of the clients of a crowd.
+            Method::SetLevel | Method::Subscribe | Method::Unsubscribe
+                if self.peer.kind == Kind::Crowd =>
+            {
                 Err(RpcError::method_not_found(terms.method.as_str()))
             }
+            Method::SetLevel => self.set_level(),
+            Method::Subscribe => self.subscribe(),
+            Method::Unsubscribe => self.unsubscribe(),
+            Method::Initialize => Err(RpcError::method_not_found(terms.method.as_str())),
         };
         result.map_err(|error| era::adapt(version, error))
     }
@@ -302,6 +322,42 @@ impl Arrival<'_> {
         let level: LogLevel = self.params.required("level")?;
         self.peer.set_log_level(level);
         Ok(self.respond(|out| out.extend_from_slice(b"{}")))
+    }
+
+    /// Tells a legacy client of a resource from now on. It need not exist yet.
+    fn subscribe(&self) -> Result<Intake, RpcError> {
+        let uri: String = self.params.required("uri")?;
+        match self.peer.subscribe(uri) {
+            true => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
+            false => {
+                let most = subscriptions::MOST_RESOURCES;
+                let message = format!("Too many subscriptions: at most {most}");
+                Err(RpcError::new(RpcError::INTERNAL_ERROR, message))
+            }
+        }
+    }
+
+    fn unsubscribe(&self) -> Result<Intake, RpcError> {
+        let uri: String = self.params.required("uri")?;
+        self.peer.unsubscribe(&uri);
+        Ok(self.respond(|out| out.extend_from_slice(b"{}")))
+    }
+
+    /// Begins a subscription: a call that stays open, without a handler.
+    fn listen(&self, terms: Terms) -> Result<Intake, Refusal> {
+        let version = terms.version;
+        let wanted: SubscriptionFilter = self
+            .params
+            .required("notifications")
+            .map_err(|error| era::adapt(version, error))?;
+        let call = self.enter(terms, "".into())?;
+        match subscriptions::listen(&call, wanted) {
+            Ok(()) => Ok(Intake::Call(call)),
+            Err(error) => {
+                self.peer.inflight.remove(&call);
+                Err(era::adapt(version, error))
+            }
+        }
     }
 
     fn call_tool(&self, terms: Terms) -> Result<Intake, Refusal> {
@@ -431,11 +487,39 @@ impl Arrival<'_> {
         subject: Arc<str>,
         begin: impl FnOnce(Context) -> Work,
     ) -> Result<Intake, Refusal> {
+        let call = self.enter(terms, subject)?;
+        first_poll(&call, begin);
+        Ok(Intake::Call(call))
+    }
+
+    /// How the handler may ask, and what it has been answered.
+    fn asks(&self, terms: &Terms, subject: &str) -> Result<Asks, RpcError> {
+        if !asking::may_ask(terms.method) {
+            return Ok(Asks::default());
+        }
+        if !terms.rounds {
+            return Ok(Asks::new(Way::Live));
+        }
+        let whose = Whose {
+            server: self.server(),
+            method: terms.method.as_str(),
+            subject,
+        };
+        let principal = self.headers.and_then(|headers| headers.principal());
+        Asks::later_round(&whose, &self.params, principal)
+    }
+
+    /// Enters the call in the table.
+    fn enter(&self, terms: Terms, subject: Arc<str>) -> Result<Arc<Call>, Refusal> {
+        let asks = self
+            .asks(&terms, &subject)
+            .map_err(|error| era::adapt(terms.version, error))?;
         let Terms {
             version,
             method,
             progress_token,
             log_level,
+            ..
         } = terms;
         let meta = self.params.get("_meta").map(ToOwned::to_owned);
         let (key, id) = (self.peer.key(&self.id), self.id.clone());
@@ -448,10 +532,15 @@ impl Arrival<'_> {
             progress_token,
             log_level,
             meta,
+            asks,
         };
         let call = Call::new(self.peer.clone(), begun, self.caller);
         call.hold();
         let most = self.server().limits.calls_per_peer;
+        let most = match self.peer.kind {
+            Kind::Stream | Kind::Session => most,
+            Kind::Crowd => most.saturating_mul(64),
+        };
         self.peer
             .inflight
             .insert(&call, most)
@@ -465,8 +554,7 @@ impl Arrival<'_> {
                     Refusal::new(503, RpcError::new(RpcError::INTERNAL_ERROR, message))
                 }
             })?;
-        first_poll(&call, begin);
-        Ok(Intake::Call(call))
+        Ok(call)
     }
 }
 
@@ -508,6 +596,10 @@ impl Future for Running {
             return Poll::Ready(());
         };
         let outcome = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+            // The handler waits for its client: it ends here, and begins anew with the answers.
+            Ok(Poll::Pending) if self.call.asks.is_asking(cx.waker()) => {
+                self.call.asks.end_round(&self.call)
+            }
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(outcome)) => outcome,
             Err(panic) => Err(panicked(&*panic)),
@@ -546,6 +638,8 @@ pub(crate) fn notify(peer: &Arc<Peer>, notification: &Notification<'_>) {
     match &*notification.method {
         // The second spelling is that of clients that shipped it.
         "notifications/cancelled" | "notifications/canceled" => cancel(peer, &notification.params),
+        "notifications/progress" => peer.outgoing.progressed(peer, &notification.params),
+        "notifications/initialized" => peer.set_ready(),
         _ => {}
     }
 }

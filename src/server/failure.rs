@@ -3,8 +3,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use serde_json::Value;
-
+use super::ask::AskError;
 use crate::protocol::RpcError;
 
 /// The failure of a handler.
@@ -39,8 +38,6 @@ pub(crate) enum Kind {
     Unexpected(Box<dyn StdError + Send + Sync>),
     /// A panic, or the loss of the future.
     Broken(String),
-    /// The client has to be asked first; what it is asked is in the call.
-    InputRequired(Value),
 }
 
 impl HandlerError {
@@ -87,6 +84,9 @@ impl HandlerError {
 
 impl<E: StdError + Send + Sync + 'static> From<E> for HandlerError {
     fn from(error: E) -> Self {
+        if let Some(asked) = AskError::find(&error) {
+            return asked.to_failure();
+        }
         Self(Box::new(Kind::Unexpected(Box::new(error))))
     }
 }
@@ -107,7 +107,6 @@ impl fmt::Display for HandlerError {
                 Ok(())
             }
             Kind::Broken(text) => f.write_str(text),
-            Kind::InputRequired(_) => f.write_str("the client has to be asked first"),
         }
     }
 }
@@ -120,7 +119,6 @@ impl fmt::Debug for HandlerError {
             Kind::NotFound => "not found",
             Kind::Unexpected(_) => "unexpected",
             Kind::Broken(_) => "broken",
-            Kind::InputRequired(_) => "input required",
         };
         write!(f, "HandlerError({kind}: {self})")
     }

@@ -76,15 +76,17 @@ impl Feed {
             Some(waker) => waker.clone_from(cx.waker()),
             none => *none = Some(cx.waker().clone()),
         }
-        for message in messages.drain(..) {
-            out.extend_from_slice(&message);
-            out.push(b'\n');
-        }
+        let messages = std::mem::take(messages);
         let calls = std::mem::take(calls);
         let closed = state.closed;
         drop(state);
+        // Calls first: what is said after a call has ended follows its answer.
         for call in calls {
             call.drain_lines(out);
+        }
+        for message in messages {
+            out.extend_from_slice(&message);
+            out.push(b'\n');
         }
         closed
     }
@@ -125,6 +127,18 @@ impl Feed {
     /// Tells whether somebody reads.
     pub(crate) fn is_watched(&self) -> bool {
         self.state().waker.is_some()
+    }
+
+    /// Ends the feed and throws away what stands in it: nobody will read it. Calls hold their peer, and a peer its feed.
+    pub(crate) fn discard(&self) {
+        self.close();
+        let mut state = self.state();
+        let (calls, messages) = (
+            std::mem::take(&mut state.calls),
+            std::mem::take(&mut state.messages),
+        );
+        drop(state);
+        drop((calls, messages));
     }
 
     /// Ends the feed: what stands in it may still be read, nothing new enters.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use event_listener::Event;
 use futures_lite::future;
@@ -11,12 +12,28 @@ use super::call::Call;
 use crate::protocol::jsonrpc::Id;
 use crate::signal::{Reason, Signal};
 
+/// How long it may take to drop handlers that run on after the grace. One that keeps its thread is left to it.
+pub(crate) const DROPPING: Duration = Duration::from_millis(250);
+
 /// The table of running calls. An entry stays until its handler has settled, whatever became of the answer.
 #[derive(Default)]
 pub(crate) struct Inflight {
-    entries: Mutex<HashMap<Id, Entry>>,
+    entries: Mutex<Entries>,
     /// Notified when the last call has settled.
     idle: Event,
+}
+
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<Id, Entry>,
+    /// How many of them are subscriptions, which wait for nothing and which nobody waits for.
+    subscriptions: usize,
+}
+
+impl Entries {
+    fn running(&self) -> usize {
+        self.by_key.len() - self.subscriptions
+    }
 }
 
 struct Entry {
@@ -35,7 +52,7 @@ pub(crate) enum Refused {
 }
 
 impl Inflight {
-    fn entries(&self) -> MutexGuard<'_, HashMap<Id, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, Entries> {
         self.entries
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -43,26 +60,27 @@ impl Inflight {
 
     pub(crate) fn insert(&self, call: &Arc<Call>, most: usize) -> Result<(), Refused> {
         let mut entries = self.entries();
-        if entries.len() >= most {
+        let subscription = call.is_subscription();
+        // Subscriptions have a bound of their own.
+        if !subscription && entries.running() >= most {
             return Err(Refused::Full);
         }
-        match entries.entry(call.key.clone()) {
-            hash_map::Entry::Occupied(_) => Err(Refused::Duplicate),
-            hash_map::Entry::Vacant(place) => {
-                place.insert(Entry {
-                    call: call.clone(),
-                    task: None,
-                });
-                Ok(())
-            }
-        }
+        match entries.by_key.entry(call.key.clone()) {
+            hash_map::Entry::Occupied(_) => return Err(Refused::Duplicate),
+            hash_map::Entry::Vacant(place) => place.insert(Entry {
+                call: call.clone(),
+                task: None,
+            }),
+        };
+        entries.subscriptions += usize::from(subscription);
+        Ok(())
     }
 
     /// Gives a call the task that runs it. If the call has settled meanwhile, or been cleared away, the task is dropped.
     ///
     /// By then its id may be that of the next call, begun by another thread.
     pub(crate) fn own(&self, call: &Arc<Call>, task: smol::Task<()>) {
-        match self.entries().get_mut(&call.key) {
+        match self.entries().by_key.get_mut(&call.key) {
             Some(entry) if Arc::ptr_eq(&entry.call, call) => entry.task = Some(task),
             _ => {}
         }
@@ -71,11 +89,17 @@ impl Inflight {
     /// Forgets a call that has settled.
     pub(crate) fn remove(&self, call: &Arc<Call>) {
         let mut entries = self.entries();
-        let entry = match entries.get(&call.key) {
-            Some(entry) if Arc::ptr_eq(&entry.call, call) => entries.remove(&call.key),
+        let entry = match entries.by_key.get(&call.key) {
+            Some(entry) if Arc::ptr_eq(&entry.call, call) => entries.by_key.remove(&call.key),
             _ => None,
         };
-        let idle = entries.is_empty();
+        if entry
+            .as_ref()
+            .is_some_and(|entry| entry.call.is_subscription())
+        {
+            entries.subscriptions -= 1;
+        }
+        let idle = entries.running() == 0;
         drop(entries);
         if idle {
             self.idle.notify(usize::MAX);
@@ -90,11 +114,15 @@ impl Inflight {
     }
 
     pub(crate) fn find(&self, key: &Id) -> Option<Arc<Call>> {
-        self.entries().get(key).map(|entry| entry.call.clone())
+        self.entries()
+            .by_key
+            .get(key)
+            .map(|entry| entry.call.clone())
     }
 
+    /// Returns the number of handlers that run.
     pub(crate) fn len(&self) -> usize {
-        self.entries().len()
+        self.entries().running()
     }
 
     /// Waits until no call runs, or until the signal fires.
@@ -110,16 +138,17 @@ impl Inflight {
     /// Returns the calls that run now.
     pub(crate) fn calls(&self) -> Vec<Arc<Call>> {
         self.entries()
+            .by_key
             .values()
             .map(|entry| entry.call.clone())
             .collect()
     }
 
-    /// Fires the signal of every call. Answers may still leave.
+    /// Fires the signal of every call. Answers may still leave. Subscriptions end.
     pub(crate) fn abort_all(&self, reason: &Reason) {
         // Not under the lock: what a signal wakes may come back here.
         for call in self.calls() {
-            call.controller.abort(reason.clone());
+            call.abort(reason.clone());
         }
     }
 
@@ -141,19 +170,22 @@ impl Inflight {
             }
         };
         let _ = patience.run(cancel).await;
+        self.clear();
     }
 
     /// Takes out every call whose handler is a task already.
     fn take_tasks(&self) -> Vec<smol::Task<()>> {
         let mut tasks = Vec::new();
-        self.entries().retain(|_, entry| match entry.task.take() {
-            Some(task) => {
-                entry.call.end_of_grace();
-                tasks.push(task);
-                false
-            }
-            None => true,
-        });
+        self.entries()
+            .by_key
+            .retain(|_, entry| match entry.task.take() {
+                Some(task) => {
+                    entry.call.end_of_grace();
+                    tasks.push(task);
+                    false
+                }
+                None => true,
+            });
         tasks
     }
 

@@ -1,17 +1,17 @@
 //! One counterpart of the server: a stdio connection, a legacy HTTP session, or all of HTTP that has no session.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use super::Inner;
 use super::feed::Feed;
 use super::inflight::Inflight;
+use super::outgoing::Outgoing;
+use super::subscriptions::{Change, MOST_RESOURCES};
 use crate::era::legacy;
-use crate::lines::DROPPING;
 use crate::protocol::jsonrpc::Id;
 use crate::protocol::{LogLevel, Version};
-use crate::signal::{Reason, Signal};
 
 /// What the server knows of a counterpart. Ids, sessions and cancellations of one peer never touch another.
 pub(crate) struct Peer {
@@ -20,8 +20,20 @@ pub(crate) struct Peer {
     pub(crate) inflight: Inflight,
     /// What is to be written to the one stream of the peer, where it has one.
     pub(crate) feed: Feed,
+    /// What the server has asked the client.
+    pub(crate) outgoing: Outgoing,
     session: Mutex<Option<legacy::Session>>,
+    told: Mutex<Told>,
     next_key: AtomicI64,
+}
+
+/// What a legacy client is told without having a request open.
+#[derive(Default)]
+struct Told {
+    /// It has said that its side is ready: until then it is told nothing.
+    ready: bool,
+    /// The resources that it has subscribed to.
+    resources: HashSet<String>,
 }
 
 /// Whether the ids of requests are those of one client.
@@ -43,7 +55,9 @@ impl Peer {
             kind,
             inflight: Inflight::default(),
             feed: Feed::default(),
+            outgoing: Outgoing::default(),
             session: Mutex::default(),
+            told: Mutex::default(),
             next_key: AtomicI64::new(0),
         });
         server.register(&peer);
@@ -89,19 +103,48 @@ impl Peer {
         free
     }
 
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// The client's side of a legacy session is ready.
+    pub(crate) fn set_ready(&self) {
+        if self.session().is_some() {
+            self.told().ready = true;
+        }
+    }
+
+    /// Tells whether a legacy client is to be told of a change.
+    pub(crate) fn is_told_of(&self, change: Change<'_>) -> bool {
+        let told = self.told();
+        told.ready
+            && match change {
+                Change::List(_) => true,
+                Change::Resource(uri) => told.resources.contains(uri),
+            }
+    }
+
+    /// Subscribes a legacy client to a resource. Refuses if there are too many.
+    pub(crate) fn subscribe(&self, uri: String) -> bool {
+        let mut told = self.told();
+        let room = told.resources.len() < MOST_RESOURCES || told.resources.contains(&uri);
+        if room {
+            told.resources.insert(uri);
+        }
+        room
+    }
+
+    pub(crate) fn unsubscribe(&self, uri: &str) {
+        self.told().resources.remove(uri);
+    }
+
     /// The key of a request in the table of running calls.
     pub(crate) fn key(&self, id: &Id) -> Id {
         match self.kind {
             Kind::Stream | Kind::Session => id.clone(),
             Kind::Crowd => Id::from(self.next_key.fetch_add(1, Ordering::Relaxed)),
         }
-    }
-
-    /// Fires every signal; answers may leave for the grace, then what still runs is dropped.
-    pub(crate) async fn close(&self, reason: Reason, grace: Duration) {
-        self.inflight.abort_all(&reason);
-        self.inflight.drained(&Signal::timeout(grace)).await;
-        self.feed.close();
-        self.inflight.clear_within(&Signal::timeout(DROPPING)).await;
     }
 }

@@ -95,10 +95,6 @@ impl<T: Listed> Registry<T> {
         self.state().order.iter().find_map(fits)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.state().order.is_empty()
-    }
-
     /// Returns the result object of one page, written as the revision knows it.
     pub(crate) fn page(
         &self,

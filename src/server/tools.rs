@@ -60,7 +60,9 @@ pub struct Tool {
 }
 
 /// A handler of a tool, whatever function it was.
-pub struct ToolHandler(Box<dyn Fn(&str, Context) -> Work + Send + Sync>);
+pub struct ToolHandler(Box<Handle>);
+
+type Handle = dyn Fn(&str, Context) -> Work + Send + Sync;
 
 impl Tool {
     /// Defines a tool that takes any JSON object until [`input_schema`](Self::input_schema) says more.
@@ -179,6 +181,12 @@ impl fmt::Debug for ToolHandler {
 /// Functions that can be the handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
 ///
 /// `Marker` tells the kinds apart for the compiler; it is never named.
+#[diagnostic::on_unimplemented(
+    message = "this is no handler of a tool",
+    note = "a handler is `async fn(Input) -> Output` or `async fn(Input, Context) -> Output`, or such a closure",
+    note = "`Input` implements `serde::Deserialize`, `Output` `IntoToolResult`, the future `Send`",
+    note = "an error is a `HandlerError` or implements `std::error::Error`, which `Box<dyn Error>` does not"
+)]
 pub trait IntoToolHandler<Marker> {
     /// Makes the handler.
     fn into_tool_handler(self) -> ToolHandler;

@@ -62,13 +62,15 @@ fn since_first_use(instant: Instant, first: Instant) -> u64 {
     }
 }
 
-/// The clock of the models: it stands still until a model moves it.
 #[cfg(loom)]
-pub(crate) static MODEL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(ORIGIN);
+std::thread_local! {
+    /// The clock of a model, all threads of which are one to the system. It stands still until the model moves it.
+    pub(crate) static MODEL: std::cell::Cell<u64> = const { std::cell::Cell::new(ORIGIN) };
+}
 
 #[cfg(loom)]
 pub(super) fn now() -> u64 {
-    MODEL.load(std::sync::atomic::Ordering::SeqCst)
+    MODEL.get()
 }
 
 #[cfg(loom)]

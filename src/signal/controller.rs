@@ -1,8 +1,8 @@
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::Arc;
 
 use super::source::Source;
+use super::sync::Arc;
 use super::{Reason, Signal};
 
 /// The right to fire a [`Signal`].
@@ -59,7 +59,7 @@ impl Controller {
     /// ```
     pub fn below(parent: &Signal) -> (Self, Signal) {
         let controller = Self::new();
-        let signal = controller.signal().any(parent);
+        let signal = parent.any(controller.signal());
         (controller, signal)
     }
 

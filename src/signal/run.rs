@@ -37,11 +37,12 @@ impl<F> Run<F> {
 impl<F: Future> Future for Run<F> {
     type Output = Result<F::Output, Aborted>;
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        if let Some(reason) = this.wait.fired() {
+        if this.wait.is_fired() {
             this.future.set(None);
-            return Poll::Ready(Err(reason.into()));
+            return Poll::Ready(Err(this.wait.settle().into()));
         }
         let future = this.future.as_mut().as_pin_mut();
         if let Poll::Ready(output) = future.expect("`Run` polled after completion").poll(cx) {
@@ -102,9 +103,10 @@ impl<S: Stream> Stream for Until<S> {
         let Some(stream) = this.stream.as_mut().as_pin_mut() else {
             return Poll::Ready(None);
         };
-        let fired = match this.wait.fired() {
-            Some(reason) => Some(reason),
-            None => match stream.poll_next(cx) {
+        let fired = if this.wait.is_fired() {
+            Some(this.wait.settle())
+        } else {
+            match stream.poll_next(cx) {
                 Poll::Ready(Some(item)) => return Poll::Ready(Some(Ok(item))),
                 Poll::Ready(None) => {
                     this.stream.set(None);
@@ -112,7 +114,7 @@ impl<S: Stream> Stream for Until<S> {
                     return Poll::Ready(None);
                 }
                 Poll::Pending => this.wait.enrol(cx.waker()),
-            },
+            }
         };
         match fired {
             Some(reason) => {

@@ -1,7 +1,8 @@
 use std::slice;
-use std::sync::Arc;
+use std::sync::Arc as List;
 
 use super::source::Source;
+use super::sync::Arc;
 
 /// The sources that a signal observes, each once.
 #[derive(Clone)]
@@ -9,7 +10,7 @@ pub(super) enum Set {
     Never,
     One(Arc<Source>),
     Two([Arc<Source>; 2]),
-    Many(Arc<[Arc<Source>]>),
+    Many(List<[Arc<Source>]>),
 }
 
 /// As many survivors of a union are noted on the stack. It takes more only for a chain of as many controllers.
@@ -29,7 +30,13 @@ impl Set {
     /// Whether any source has fired.
     #[inline]
     pub(super) fn is_fired(&self) -> bool {
-        self.sources().iter().any(|source| source.is_fired())
+        match self {
+            Self::Never => false,
+            Self::One(source) => source.is_fired(),
+            // Both loads at once are cheaper than a branch between them.
+            Self::Two([one, two]) => one.is_fired() | two.is_fired(),
+            Self::Many(sources) => sources.iter().any(|source| source.is_fired()),
+        }
     }
 
     fn contains(&self, source: &Arc<Source>) -> bool {
@@ -40,13 +47,25 @@ impl Set {
 
     /// The sources of both. If `other` brings nothing new, or `self` is empty, it is a clone; otherwise inert sources
     /// are left out.
-    pub(super) fn union(&self, other: &Self) -> Self {
-        let is_new = |source: &&Arc<Source>| !self.contains(source) && !source.is_inert();
+    pub(super) fn union(&self, other: Self) -> Self {
         match (self, other) {
-            (_, Self::Never) => return self.clone(),
-            (Self::Never, _) => return other.clone(),
-            _ => {}
+            (_, Self::Never) => self.clone(),
+            (Self::Never, other) => other,
+            (Self::One(one), Self::One(two)) => {
+                if Arc::ptr_eq(one, &two) || two.is_inert() {
+                    Self::One(one.clone())
+                } else if one.is_inert() {
+                    Self::One(two)
+                } else {
+                    Self::Two([one.clone(), two])
+                }
+            }
+            (_, other) => self.union_of_many(&other),
         }
+    }
+
+    fn union_of_many(&self, other: &Self) -> Self {
+        let is_new = |source: &&Arc<Source>| !self.contains(source) && !source.is_inert();
         let mut new = other.sources().iter().filter(is_new).peekable();
         if new.peek().is_none() {
             return self.clone();
@@ -86,7 +105,7 @@ impl FromIterator<Arc<Source>> for Set {
             .into_iter()
             .filter(|source| !source.is_inert())
             .collect();
-        sources.sort_unstable_by_key(Arc::as_ptr);
+        sources.sort_unstable_by_key(|source| std::ptr::from_ref(&**source));
         sources.dedup_by(|a, b| Arc::ptr_eq(a, b));
         match sources.len() {
             0 => Self::Never,

@@ -5,13 +5,13 @@
 
 #[cfg(not(loom))]
 pub(super) use std::sync::{
-    Mutex, OnceLock,
+    Arc, Mutex, OnceLock,
     atomic::{AtomicU8, AtomicUsize, Ordering},
 };
 
 #[cfg(loom)]
 pub(super) use loom::sync::{
-    Mutex,
+    Arc, Mutex,
     atomic::{AtomicU8, AtomicUsize, Ordering},
 };
 
@@ -29,6 +29,7 @@ pub(super) use locked::AtomicU64;
 /// Every operation takes the lock, so all of them acquire and release whatever their ordering says.
 #[cfg(all(not(loom), any(not(target_has_atomic = "64"), smol_mcp_no_atomic64)))]
 mod locked {
+    use std::mem;
     use std::sync::{Mutex, MutexGuard, PoisonError, atomic::Ordering};
 
     #[derive(Debug)]
@@ -49,7 +50,8 @@ mod locked {
 
         pub(in super::super) fn fetch_max(&self, value: u64, _: Ordering) -> u64 {
             let mut current = self.lock();
-            std::mem::replace(&mut *current, value.max(*current))
+            let larger = value.max(*current);
+            mem::replace(&mut current, larger)
         }
 
         pub(in super::super) fn compare_exchange(

@@ -3,9 +3,7 @@ use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
-#[cfg(not(loom))]
 use super::alarm;
-#[cfg(not(loom))]
 use super::clock::NEVER;
 use super::waiters::Ticket;
 use super::{Reason, Signal};
@@ -29,7 +27,6 @@ struct Enrolment {
     /// One for each source of the signal, in its order; of those, the first lies here to save an allocation.
     first: Option<Ticket>,
     rest: Vec<Ticket>,
-    #[cfg(not(loom))]
     alarm: Option<alarm::Entry>,
 }
 
@@ -63,25 +60,22 @@ impl Wait {
         &self.signal
     }
 
-    /// The reason, if the signal has fired; nothing of us is left elsewhere then.
+    /// Whether the signal has fired; then [`settle`](Self::settle) is to be called.
     #[inline]
-    pub(super) fn fired(&mut self) -> Option<Reason> {
-        if !self.signal.is_aborted() {
-            return None;
-        }
-        self.settle()
+    pub(super) fn is_fired(&self) -> bool {
+        self.signal.is_aborted()
     }
 
     /// Sees to it that `waker` is called when the signal fires, or returns the reason.
     ///
-    /// To be called after [`fired`](Self::fired) in the same poll: for a waker that is enrolled already it does not ask
-    /// again.
+    /// To be called after [`is_fired`](Self::is_fired) in the same poll: for a waker that is enrolled already it does
+    /// not ask again.
     #[inline]
     pub(super) fn enrol(&mut self, waker: &Waker) -> Option<Reason> {
         let identity = Identity::of(waker);
         match &self.enrolled {
-            // A ticket is notified only after its source fired, and that is what the caller has just ruled out, or it
-            // happens after and calls this very waker.
+            // A ticket is notified only after its source fired. The caller has just seen that it had not; if it has since,
+            // it calls this very waker.
             Some(enrolled) if enrolled.waker == identity => None,
             _ => self.enrol_anew(identity, waker, true),
         }
@@ -92,6 +86,7 @@ impl Wait {
         self.enrol_anew(Identity::of(waker), waker, false)
     }
 
+    #[inline(never)]
     fn enrol_anew(&mut self, identity: Identity, waker: &Waker, alarm: bool) -> Option<Reason> {
         self.leave();
         let sources = self.signal.set.sources();
@@ -102,7 +97,6 @@ impl Wait {
             waker: identity,
             first: None,
             rest: Vec::new(),
-            #[cfg(not(loom))]
             alarm: None,
         });
         if sources.len() > 1 {
@@ -110,32 +104,33 @@ impl Wait {
         }
         for source in sources {
             match source.listen() {
-                None => return self.settle(),
+                None => return Some(self.settle()),
                 Some(ticket) if enrolled.first.is_none() => enrolled.first = Some(ticket),
                 Some(ticket) => enrolled.rest.push(ticket),
             }
         }
         // Whoever fired before we were in the list did not see us.
         if self.signal.set.is_fired() {
-            return self.settle();
+            return Some(self.settle());
         }
         for ticket in enrolled.first.iter_mut().chain(&mut enrolled.rest) {
             if !ticket.hand_over(waker) {
-                return self.settle();
+                return Some(self.settle());
             }
         }
-        #[cfg(not(loom))]
         if alarm && self.signal.deadline.at != NEVER {
             enrolled.alarm = Some(alarm::Entry::new(self.signal.deadline.at, waker.clone()));
         }
         None
     }
 
-    /// Leaves and returns the reason of a signal that is known to have fired.
+    /// Leaves, and returns the reason of a signal that is known to have fired.
     #[cold]
-    fn settle(&mut self) -> Option<Reason> {
+    pub(super) fn settle(&mut self) -> Reason {
         self.leave();
-        self.signal.reason()
+        self.signal
+            .reason()
+            .expect("a signal that was seen to have fired has a reason")
     }
 
     pub(super) fn leave(&mut self) {
@@ -156,8 +151,8 @@ impl Future for Wait {
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Reason> {
         let this = self.get_mut();
-        if let Some(reason) = this.fired() {
-            return Poll::Ready(reason);
+        if this.is_fired() {
+            return Poll::Ready(this.settle());
         }
         match this.enrol(cx.waker()) {
             Some(reason) => Poll::Ready(reason),

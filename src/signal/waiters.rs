@@ -57,9 +57,12 @@ impl Waiters {
     /// With the first panic of a waker, after everybody has been notified.
     pub(super) fn notify_all(&self) {
         let mut panicked = None;
-        while let Err(panic) =
-            panic::catch_unwind(AssertUnwindSafe(|| self.event.notify(usize::MAX)))
-        {
+        // One more attempt than there are wakers that can panic.
+        for _ in 0..=self.event.total_listeners() {
+            let notify = AssertUnwindSafe(|| self.event.notify(usize::MAX));
+            let Err(panic) = panic::catch_unwind(notify) else {
+                break;
+            };
             panicked.get_or_insert(panic);
             // The event has marked the waiter whose waker panicked as notified, but not counted it, and would count
             // below zero when that waiter leaves. A waiter that is counted and never leaves evens that out.

@@ -19,7 +19,7 @@ use super::refusal::Refusal;
 use super::seats::Seat;
 use super::socket::Socket;
 use crate::http::{Body, Service};
-use crate::signal::{Controller, Reason};
+use crate::signal::{AbortOnDrop, Controller, Reason};
 
 /// The most bytes of later requests that are read while a call runs.
 const READ_AHEAD: usize = 16 * 1024;
@@ -58,39 +58,43 @@ struct Gone;
 /// Serves a client until one of the two has enough.
 ///
 /// Dropping it closes the socket and drops the service's future.
-pub(super) async fn serve<S: Service>(mut connection: Connection, service: Arc<S>) {
-    let mut streak = 0;
-    loop {
-        // In a block of its own, so that the request takes no room in this future.
-        let (call, controller, terms) = {
-            let (request, terms) = match poll_fn(|cx| connection.poll_request(cx)).await {
-                Ok(next) => next,
-                Err(Stop::End) => return,
-                Err(Stop::Refuse(refusal)) => return connection.refuse(refusal).await,
-            };
-            let controller = Controller::new();
-            let call = Box::pin(service.call(request, controller.signal()));
-            (call, controller.abort_on_drop(Reason::Closed), terms)
-        };
-        let mut answer = {
-            let response = connection.attend(call, controller.controller()).await;
-            let Some(response) = response else {
+#[expect(
+    clippy::manual_async_fn,
+    reason = "an `async fn` would keep its arguments twice"
+)]
+pub(super) fn serve<S: Service>(
+    mut connection: Connection,
+    service: Arc<S>,
+) -> impl Future<Output = ()> + Send {
+    // What is rare is boxed for the same reason: most connections wait, and this future is what they cost.
+    async move {
+        let mut streak = 0;
+        loop {
+            let Some((call, controller, terms)) = connection.next_call(&*service).await else {
                 return;
             };
-            connection.prepare(response, terms)
-        };
-        let sent = connection.send(&mut answer, controller.controller()).await;
-        controller.disarm();
-        if sent.is_err() || !answer.keep_alive {
-            break;
-        }
-        streak += 1;
-        if streak == STREAK {
-            streak = 0;
-            yield_now().await;
+            let mut answer = {
+                let response = connection.attend(call, controller.controller()).await;
+                let Some(response) = response else {
+                    return;
+                };
+                connection.prepare(response, terms)
+            };
+            let sent = connection.send(&mut answer, controller.controller()).await;
+            controller.disarm();
+            if sent.is_err() {
+                return;
+            }
+            if !answer.keep_alive {
+                return Box::pin(connection.leave(terms)).await;
+            }
+            streak += 1;
+            if streak == STREAK {
+                streak = 0;
+                yield_now().await;
+            }
         }
     }
-    connection.leave().await;
 }
 
 impl Connection {
@@ -104,6 +108,29 @@ impl Connection {
             half_closed: false,
             limited: None,
             known: false,
+        }
+    }
+
+    /// Starts the call for the next request, or returns `None` if there is none and the client has been told.
+    async fn next_call<'a, S: Service>(
+        &mut self,
+        service: &'a S,
+    ) -> Option<(
+        Pin<Box<impl Future<Output = Response<Body>> + Send + use<'a, S>>>,
+        AbortOnDrop,
+        Terms,
+    )> {
+        match poll_fn(|cx| self.poll_request(cx)).await {
+            Ok((request, terms)) => {
+                let controller = Controller::new();
+                let call = Box::pin(service.call(request, controller.signal()));
+                Some((call, controller.abort_on_drop(Reason::Closed), terms))
+            }
+            Err(Stop::End) => None,
+            Err(Stop::Refuse(refusal)) => {
+                Box::pin(self.refuse(refusal)).await;
+                None
+            }
         }
     }
 
@@ -360,9 +387,11 @@ impl Connection {
     }
 
     /// Closes the connection after an answer.
-    async fn leave(&mut self) {
-        // Bytes that nobody has read would make the kernel reset the connection and the client lose the answer.
-        if !self.reader.input.rest().is_empty() {
+    async fn leave(&mut self, terms: Terms) {
+        // Bytes that nobody has read would make the kernel reset the connection, and the client lose the answer. A
+        // client that asked for the end sends no more.
+        let quiet = self.reader.input.rest().is_empty() && !self.may_have_bytes;
+        if terms.keep_alive || !quiet {
             self.linger().await;
         }
     }
@@ -406,4 +435,36 @@ fn broken() -> Response<Body> {
     let mut response = Response::new(Body::full(format!("{}\n", Refusal::BROKEN.text)));
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::options::Options;
+    use super::super::seats::Seats;
+    use super::*;
+    use crate::Signal;
+
+    #[test]
+    fn a_connection_is_a_small_future() {
+        let seats = Arc::new(Seats::new());
+        let executor = Arc::new(smol::Executor::new());
+        seats.begin(Options::new().executor(executor));
+        let service = |_request: http::Request<Vec<u8>>, signal: Signal| async move {
+            signal.aborted().await;
+            Response::new(Body::empty())
+        };
+        let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        let socket = Socket::new(ours.into(), false).unwrap();
+        seats.admit(|seat| {
+            let connection = Connection::new(socket, seat, None);
+            let future = serve(connection, Arc::new(service));
+            let size = std::mem::size_of_val(&future);
+            let connection = std::mem::size_of::<Connection>();
+            assert!(size <= 600, "{size} bytes, the connection {connection}");
+            future
+        });
+    }
 }

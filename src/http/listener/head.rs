@@ -183,7 +183,7 @@ fn parse_target(method: &Method, target: Bytes) -> Result<Uri, Refusal> {
         _ if method == Method::CONNECT => Ok(uri),
         _ => match (uri.scheme_str(), uri.authority()) {
             (Some("http" | "https"), Some(authority)) if !authority.as_str().contains('@') => {
-                check_host(authority.as_str().as_bytes())?;
+                check_host(authority.as_str().as_bytes()).map_err(|_| MALFORMED)?;
                 Ok(uri)
             }
             _ => Err(MALFORMED),

@@ -8,6 +8,8 @@ use rustix::buffer::spare_capacity;
 
 /// How much one read asks for at least.
 const READ: usize = 16 * 1024;
+/// How much a connection sets aside at least when the rest of a message is late.
+const LITTLE: usize = 1024;
 
 thread_local! {
     /// A buffer that the next connection of this thread reads into, so that a connection that waits needs none.
@@ -97,7 +99,7 @@ impl Input {
             self.bytes.drain(..self.start);
             self.start = 0;
             // Doubles, so that a client that sends byte by byte neither holds much nor costs much.
-            self.bytes.reserve(1);
+            self.bytes.reserve(LITTLE);
         }
     }
 }

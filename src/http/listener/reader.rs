@@ -195,3 +195,52 @@ fn assemble(head: Head, body: Vec<u8>) -> Incoming {
     *request.headers_mut() = head.headers;
     (request, terms)
 }
+
+// The answers are for the tests with sockets.
+#[cfg(test)]
+#[path = "../../../tests/listener/rows.rs"]
+#[allow(dead_code)]
+mod rows;
+
+#[cfg(test)]
+mod tests {
+    use super::rows::rows;
+    use super::{Limits, Reader};
+
+    const LIMITS: Limits = Limits {
+        head: 64 * 1024,
+        headers: 100,
+        body: 4 * 1024 * 1024,
+    };
+
+    /// Reads bytes that come in pieces; returns what each request was, and how it ended.
+    fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
+        let mut reader = Reader::default();
+        let mut out = String::new();
+        for piece in pieces {
+            reader.input.push(piece);
+            loop {
+                match reader.next(&LIMITS) {
+                    Ok(Some(request)) => out += &format!("{request:?}\n"),
+                    Ok(None) => break,
+                    Err(refusal) => return out + &format!("{refusal:?}"),
+                }
+            }
+            reader.input.settle();
+        }
+        out + &format!("{:?}", reader.progress())
+    }
+
+    #[test]
+    fn requests_do_not_depend_on_the_pieces_they_come_in() {
+        for row in rows() {
+            let input = &row.input[..];
+            let whole = read([input]);
+            assert_eq!(read(input.chunks(1)), whole, "{}", row.claim);
+            for split in 1..input.len() {
+                let (first, second) = input.split_at(split);
+                assert_eq!(read([first, second]), whole, "{} at {split}", row.claim);
+            }
+        }
+    }
+}

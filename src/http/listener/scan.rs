@@ -25,8 +25,8 @@ impl Scan {
     /// The same bytes and more must be given each time, until a head was found.
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Result<Option<Range<usize>>, Refusal> {
         if let Some(&first) = bytes.get(self.start) {
-            let blank = self.start == 0 && matches!(first, b'\r' | b'\n');
-            if !is_token(first) && !blank {
+            // Line endings are judged below.
+            if !is_token(first) && !matches!(first, b'\r' | b'\n') {
                 return Err(Refusal::bad("the request does not begin with a method"));
             }
         }

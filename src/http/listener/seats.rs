@@ -92,18 +92,18 @@ impl Seats {
             deadline: AtomicU64::new(NEVER),
             waker: WakerSlot::default(),
         });
-        // Locked until the row is whole: a connection that ends at once waits here before it frees its seat.
-        let mut taken = self.lock();
-        let key = taken.insert(Taken {
+        let key = self.lock().insert(Taken {
             link: link.clone(),
             task: None,
         });
-        let seat = Seat {
+        let connection = connection(Seat {
             seats: self.clone(),
             link,
             key,
-        };
-        taken[key].task = Some(self.options().spawner.spawn(connection(seat)));
+        });
+        // Locked until the row is whole: a connection that ends at once waits here before it frees its seat.
+        let mut taken = self.lock();
+        taken[key].task = Some(self.options().spawner.spawn(connection));
     }
 
     /// Whether all seats are taken. If so, the server is woken when one gets free.

@@ -113,13 +113,52 @@ fn of_field(name: &str, reason: impl fmt::Display) -> Invalid {
     Invalid::new(format!("field {name:?}: {reason}"))
 }
 
+impl FormSchema {
+    /// Tells whether it asks for several values at once, as forms do since 2025-11-25.
+    pub(crate) fn has_choices(&self) -> bool {
+        self.fields
+            .iter()
+            .any(|entry| matches!(entry.field, Field::Choices(_)))
+    }
+
+    /// The form as revisions before 2025-11-25 know it: titles of choices stand in `enumNames`, and
+    /// booleans alone have defaults.
+    pub(crate) fn before_2025_11_25(&self) -> impl Serialize + '_ {
+        Written {
+            fields: &self.fields,
+            property: Field::before_2025_11_25,
+        }
+    }
+}
+
 impl Serialize for FormSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        struct Properties<'a>(&'a [Entry]);
+        let written = Written {
+            fields: &self.fields,
+            property: |field| field,
+        };
+        written.serialize(serializer)
+    }
+}
 
-        impl Serialize for Properties<'_> {
+/// A form, with its fields written in one way or another.
+struct Written<'a, T> {
+    fields: &'a [Entry],
+    property: fn(&'a Field) -> T,
+}
+
+impl<T: Serialize> Serialize for Written<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        struct Properties<'a, 'b, T>(&'b Written<'a, T>);
+
+        impl<T: Serialize> Serialize for Properties<'_, '_, T> {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_map(self.0.iter().map(|entry| (&entry.name, &entry.field)))
+                let Written { fields, property } = self.0;
+                serializer.collect_map(
+                    fields
+                        .iter()
+                        .map(|entry| (&entry.name, property(&entry.field))),
+                )
             }
         }
 
@@ -131,7 +170,7 @@ impl Serialize for FormSchema {
             .collect();
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", "object")?;
-        map.serialize_entry("properties", &Properties(&self.fields))?;
+        map.serialize_entry("properties", &Properties(self))?;
         if !required.is_empty() {
             map.serialize_entry("required", &required)?;
         }
@@ -250,6 +289,17 @@ impl Field {
         }
     }
 
+    fn before_2025_11_25(&self) -> Value {
+        let mut field = match self {
+            Self::Choice(choice) => json!(Self::Choice(choice.clone().enum_names())),
+            field => json!(field),
+        };
+        if let (false, Value::Object(members)) = (matches!(self, Self::Boolean(_)), &mut field) {
+            members.remove("default");
+        }
+        field
+    }
+
     fn validate(&self, value: &Value) -> Result<(), String> {
         match self {
             Self::Text(text) => text.validate(value.as_str().ok_or("not a string")?),
@@ -294,10 +344,13 @@ impl Serialize for Field {
             }
             Self::Boolean(boolean) => entry(&mut map, "default", &boolean.default_value)?,
             Self::Choice(choice) => {
-                if is_titled(&choice.choices) {
+                if is_titled(&choice.choices) && !choice.enum_names {
                     map.serialize_entry("oneOf", &titled(&choice.choices))?;
                 } else {
                     map.serialize_entry("enum", &untitled(&choice.choices))?;
+                }
+                if is_titled(&choice.choices) && choice.enum_names {
+                    map.serialize_entry("enumNames", &titles(&choice.choices))?;
                 }
                 entry(&mut map, "default", &choice.default_value)?;
             }
@@ -450,9 +503,29 @@ pub struct ChoiceField {
     description: Option<String>,
     choices: Vec<Choice>,
     default_value: Option<String>,
+    enum_names: bool,
 }
 
 impl ChoiceField {
+    /// Writes the titles in `enumNames` instead of `oneOf`, for clients that know no other way.
+    ///
+    /// Clients of revisions before 2025-11-25 get them so in any case.
+    ///
+    /// ```
+    /// use smol_mcp::protocol::Field;
+    ///
+    /// let field: Field = Field::choice([("r", "Red"), ("g", "Green")]).enum_names().into();
+    /// assert_eq!(
+    ///     serde_json::to_string(&field).unwrap(),
+    ///     r#"{"type":"string","enum":["r","g"],"enumNames":["Red","Green"]}"#,
+    /// );
+    /// ```
+    #[must_use]
+    pub fn enum_names(mut self) -> Self {
+        self.enum_names = true;
+        self
+    }
+
     setters! {
         /// Sets the name that people are shown.
         title: impl Into<String> = Some(title.into());
@@ -562,10 +635,17 @@ fn is_titled(choices: &[Choice]) -> bool {
 }
 
 fn titled(choices: &[Choice]) -> Vec<Value> {
-    let title = |choice: &Choice| choice.title.clone().unwrap_or_else(|| choice.value.clone());
     choices
         .iter()
-        .map(|choice| json!({"const": choice.value, "title": title(choice)}))
+        .zip(titles(choices))
+        .map(|(choice, title)| json!({"const": choice.value, "title": title}))
+        .collect()
+}
+
+fn titles(choices: &[Choice]) -> Vec<&str> {
+    choices
+        .iter()
+        .map(|choice| choice.title.as_ref().unwrap_or(&choice.value).as_str())
         .collect()
 }
 

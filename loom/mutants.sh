@@ -1,0 +1,156 @@
+#!/usr/bin/env bash
+# Breaks Signal in one way after the other, in a copy, and expects the models or the tests to notice each.
+#
+#     loom/mutants.sh             all of them
+#     loom/mutants.sh ledger      those whose name contains the word
+#
+# A mutant that survives, or that does not apply any more, is a failure. Takes about half a minute for each.
+set -euo pipefail
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+export CARGO_TARGET_DIR=${MUTANTS_TARGET_DIR:-$copy/target}
+export RUST_BACKTRACE=0 SIGNAL_WATCHDOG=10
+unset RUSTFLAGS
+wanted=${1:-}
+survivors=0
+applied=0
+
+fresh() {
+    rm -rf "$copy/crate"
+    mkdir -p "$copy/crate/loom"
+    cp -r "$root/src" "$root/tests" "$root/Cargo.toml" "$root/Cargo.lock" "$copy/crate/"
+    cp -r "$root/loom/src" "$root/loom/Cargo.toml" "$root/loom/Cargo.lock" "$copy/crate/loom/"
+}
+
+models() {
+    (cd "$copy/crate/loom" && RUSTFLAGS="--cfg loom" timeout 300 cargo test --quiet --locked "$@")
+}
+
+tests() {
+    (cd "$copy/crate" && timeout 300 cargo test --quiet --no-default-features --test signal "$@")
+}
+
+# mutant NAME FILE FROM TO: replaces the text FROM, which must stand in FILE exactly once, by TO.
+mutant() {
+    local name=$1 file=$copy/crate/src/$2
+    [[ $name == *"$wanted"* ]] || return 0
+    fresh
+    FROM=$3 TO=$4 perl -0pi -e '
+        my $count = () = /\Q$ENV{FROM}\E/g;
+        die "$ARGV: the text stands there $count times\n" unless $count == 1;
+        s/\Q$ENV{FROM}\E/$ENV{TO}/;
+    ' "$file"
+    if cmp -s "$file" "$root/src/$2"; then
+        echo "does not apply: $name"
+        exit 1
+    fi
+    (cd "$copy/crate" && cargo build --quiet --no-default-features 2>"$copy/log") || {
+        cat "$copy/log"
+        echo "does not build: $name"
+        exit 1
+    }
+    applied=$((applied + 1))
+    if ! models >"$copy/log" 2>&1; then
+        echo "found by a model: $name"
+    elif ! tests >"$copy/log" 2>&1; then
+        echo "found by a test:  $name"
+    else
+        echo "SURVIVED:         $name"
+        survivors=$((survivors + 1))
+    fi
+    [[ -z ${VERBOSE:-} ]] || grep -E 'panicked|FAILED|failed' "$copy/log" | head -5
+}
+
+if [[ -z $wanted ]]; then
+    fresh
+    models >"$copy/log" 2>&1 && tests >"$copy/log" 2>&1 || {
+        cat "$copy/log"
+        echo "the suite fails without a mutant"
+        exit 1
+    }
+fi
+
+mutant 'waiter: no second check' signal/wait.rs \
+    'if self.signal.set.is_fired() {' 'if false {'
+mutant 'waiter: waker change ignored' signal/wait.rs \
+    'Some(enrolled) if enrolled.waker == identity => None' 'Some(_) => None'
+mutant 'waiter: leaves its tickets behind' signal/wait.rs \
+    'source.leave(ticket);' '{ let _ = source; std::mem::forget(ticket) }'
+mutant 'source: no LISTENED mark' signal/source.rs \
+    '.compare_exchange(IDLE, LISTENED, ' '.compare_exchange(IDLE, IDLE, '
+mutant 'source: flag before reason' signal/source.rs \
+    'let won = self.reason.set(reason).is_ok();
+        // Releases the reason to `is_fired`, and acquires from `listen`.
+        let previous = self.state.swap(FIRED, Ordering::AcqRel);' \
+    'let previous = self.state.swap(FIRED, Ordering::AcqRel);
+        let won = self.reason.set(reason).is_ok();'
+mutant 'source: losing abort returns early' signal/source.rs \
+    'let won = self.reason.set(reason).is_ok();' \
+    'let won = self.reason.set(reason).is_ok(); if !won { return false; }'
+mutant 'source: the flag is read relaxed' signal/source.rs \
+    'self.state.load(Ordering::Acquire) == FIRED' 'self.state.load(Ordering::Relaxed) == FIRED'
+mutant 'source: the flag is not released' signal/source.rs \
+    'self.state.swap(FIRED, Ordering::AcqRel)' 'self.state.swap(FIRED, Ordering::Acquire)'
+mutant 'source: a fired one counts as inert' signal/source.rs \
+    '== 0 && !self.is_fired()' '== 0'
+mutant 'source: controllers are not released' signal/source.rs \
+    'self.controllers.fetch_sub(1, Ordering::Release);' 'self.controllers.fetch_sub(1, Ordering::Relaxed);'
+mutant 'source: dropping the last controller fires' signal/source.rs \
+    'self.controllers.fetch_sub(1, Ordering::Release);' \
+    'if self.controllers.fetch_sub(1, Ordering::Release) == 1 { self.fire(Reason::Closed); }'
+mutant 'reason: one pass' signal.rs \
+    'source.stamp();
+            seen = true;' 'let _ = source; seen = true;'
+mutant 'reason: a first pass that saw nothing is not believed' signal.rs \
+    'match seen {
+            true =>' 'match seen || true {
+            true =>'
+mutant 'reason: deadline not entered' signal.rs \
+    'ledger::enter(deadline.at);' ''
+mutant 'reason: the first of the list, not the earliest' signal.rs \
+    '.min_by_key(|(stamp, _)| *stamp)' '.next()'
+mutant 'reason: a source always beats the deadline' signal.rs \
+    'if stamp < deadline.at' 'if stamp > 0'
+mutant 'ledger: clock instead of ledger' signal/ledger.rs \
+    'let next = now.max(last + 1);' 'let next = now;'
+mutant 'ledger: relaxed' signal/ledger.rs \
+    'compare_exchange(last, next, Ordering::AcqRel, Ordering::Relaxed)' \
+    'compare_exchange(last, next, Ordering::Relaxed, Ordering::Relaxed)'
+mutant 'ledger: the deadline is entered relaxed' signal/ledger.rs \
+    'fetch_max(deadline, Ordering::AcqRel)' 'fetch_max(deadline, Ordering::Relaxed)'
+mutant 'waiters: no yard' signal/waiters.rs \
+    'if notifying {' 'if notifying && false {'
+mutant 'waiters: the yard is never cleared' signal/waiters.rs \
+    'drop(yard);' 'std::mem::forget(yard);'
+mutant 'waiters: a panic leaves the rest asleep' signal/waiters.rs \
+    'for _ in 0..=self.event.total_listeners() {' 'for _ in 0..1 {'
+mutant 'waiters: a panic is not evened out' signal/waiters.rs \
+    'std::mem::forget(self.event.listen());' ''
+mutant 'run: the future goes first' signal/run.rs \
+    'let mut this = self.project();
+        if this.wait.is_fired() {
+            this.future.set(None);' \
+    'let mut this = self.project();
+        if let Some(future) = this.future.as_mut().as_pin_mut() {
+            if let Poll::Ready(output) = future.poll(cx) {
+                this.future.set(None);
+                return Poll::Ready(Ok(output));
+            }
+        }
+        if this.wait.is_fired() {
+            this.future.set(None);'
+mutant 'run: the future is kept after the error' signal/run.rs \
+    'this.future.set(None);
+            return Poll::Ready(Err(' 'return Poll::Ready(Err('
+mutant 'alarm: only the first is woken' signal/alarm.rs \
+    'Some(&(at, _)) => first = at,' 'Some(&(at, _)) => { first = at; let _ = first; break }'
+mutant 'alarm: an earlier deadline does not move it' signal/alarm.rs \
+    'if at < alarm.armed {' 'if alarm.armed == NEVER {'
+mutant 'alarm: going off is not noted' signal/alarm.rs \
+    'alarm.armed = NEVER;
+        tend(alarm);' 'tend(alarm);'
+
+echo "$applied mutants, $survivors survived"
+[[ $applied -gt 0 && $survivors -eq 0 ]]

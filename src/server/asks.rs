@@ -1,0 +1,319 @@
+//! What one call asks its client, by rounds: the modern way.
+//!
+//! A handler that asks what has not been answered ends there. The client asks the person, or its model, and sends the
+//! request again with the answers; the handler runs again from its top, and this time the answers are there.
+
+use std::collections::HashSet;
+use std::future;
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::ask::AskError;
+use super::call::Call;
+use super::failure::HandlerError;
+use super::seal::{Bound, Carried};
+use crate::era::Reply;
+use crate::era::asking::{self, Answered, InputRequired, Put, Question};
+use crate::protocol::ClientCapabilities;
+use crate::protocol::jsonrpc::{Params, RpcError};
+
+/// How a call may ask its client.
+#[derive(Debug, Default)]
+pub(crate) enum Way {
+    /// Not at all.
+    #[default]
+    None,
+    /// By requests of the server's own, which the client answers while the call runs.
+    Live,
+    /// By ending the call, which the client then begins again.
+    Rounds(Round),
+}
+
+/// What a request says of the rounds before it, and what its next one will be bound to.
+#[derive(Debug)]
+pub(crate) struct Round {
+    principal: Option<Box<str>>,
+    arguments: Option<Box<RawValue>>,
+    /// The request belongs to a later round than the first: what it yields depends on more than its parameters.
+    pub(crate) later: bool,
+}
+
+/// What a call has asked.
+#[derive(Debug, Default)]
+pub(crate) struct Asks {
+    pub(crate) way: Way,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Answers that came with this request, whatever they are.
+    fresh: Map<String, Value>,
+    /// Answers that the handler has had, in this round or in earlier ones.
+    carried: Carried,
+    /// The keys that are asked for, or have been.
+    keys: HashSet<String>,
+    /// What is asked and not answered, in the order of asking.
+    open: Vec<(String, Put)>,
+    /// Nothing will be answered any more.
+    over: bool,
+    /// Whoever runs the handler, to be told that it has asked.
+    runner: Option<Waker>,
+    /// Whoever waits for an answer, to be told that the call is over.
+    waiting: Vec<Waker>,
+}
+
+impl Asks {
+    pub(crate) fn new(way: Way) -> Self {
+        Self {
+            way,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Reads what a request brings from earlier rounds. A state that is none of ours, or not for this request, is
+    /// refused: never is it as if there were none.
+    pub(crate) fn later_round(
+        call: &Whose<'_>,
+        params: &Params<'_>,
+        principal: Option<&str>,
+    ) -> Result<Self, RpcError> {
+        let fresh: Option<Map<String, Value>> = match params.get("inputResponses") {
+            None => None,
+            Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|_| {
+                RpcError::invalid_params("Invalid 'inputResponses': expected an object")
+            })?),
+        };
+        let text: Option<String> = params.optional("requestState")?;
+        let round = Round {
+            principal: principal.map(Into::into),
+            arguments: params.get("arguments").map(ToOwned::to_owned),
+            later: fresh.is_some() || text.is_some(),
+        };
+        let mut state = State {
+            fresh: fresh.unwrap_or_default(),
+            ..State::default()
+        };
+        if let Some(text) = text {
+            let opened = call.server.seal.open(call.bound(&round), &text);
+            state.carried =
+                opened.ok_or_else(|| RpcError::invalid_params("Invalid 'requestState'"))?;
+        }
+        Ok(Self {
+            way: Way::Rounds(round),
+            state: Mutex::new(state),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// What the author keeps from round to round.
+    pub(super) fn author_state(&self) -> Option<Value> {
+        self.state().carried.state.clone()
+    }
+
+    pub(super) fn set_author_state(&self, value: Value) {
+        self.state().carried.state = Some(value);
+    }
+
+    /// Takes the keys for questions. A key that is asked for twice would be answered twice by one answer.
+    pub(super) fn claim(&self, questions: &[(String, Question)]) -> Result<(), AskError> {
+        let mut state = self.state();
+        for (at, (key, _)) in questions.iter().enumerate() {
+            let twice = state.keys.contains(key)
+                || questions[..at].iter().any(|(earlier, _)| earlier == key);
+            if twice {
+                return Err(AskError::mistake(format!("{key:?} is asked for twice")));
+            }
+        }
+        let keys = questions.iter().map(|(key, _)| key.clone());
+        state.keys.extend(keys);
+        Ok(())
+    }
+
+    /// Gives keys back whose questions were not answered.
+    pub(super) fn release<'a>(&self, keys: impl IntoIterator<Item = &'a String>) {
+        let mut state = self.state();
+        for key in keys {
+            state.keys.remove(key);
+            state.open.retain(|(open, _)| open != key);
+        }
+    }
+
+    /// Tells whether the handler, which waits, waits for its client: then this round is over. Otherwise remembers whom
+    /// to wake once it asks.
+    pub(super) fn is_asking(&self, runner: &Waker) -> bool {
+        if !matches!(self.way, Way::Rounds(_)) {
+            return false;
+        }
+        let mut state = self.state();
+        match &mut state.runner {
+            Some(known) => known.clone_from(runner),
+            none => *none = Some(runner.clone()),
+        }
+        !state.open.is_empty()
+    }
+
+    /// Ends the round: what is asked, and the state that the client is to bring again.
+    pub(super) fn end_round(&self, call: &Call) -> Result<Reply, HandlerError> {
+        let mut state = self.state();
+        let requests = std::mem::take(&mut state.open);
+        let carried = std::mem::take(&mut state.carried);
+        drop(state);
+        let state = match &self.way {
+            Way::Rounds(round) if !carried.is_empty() => {
+                let server = &call.peer.server;
+                let text = server.seal.close(call.whose().bound(round), &carried);
+                if text.len() > server.limits.message_bytes / 2 {
+                    let text = "the answers and the state do not fit into a message";
+                    return Err(HandlerError::unexpected(text));
+                }
+                Some(text)
+            }
+            _ => None,
+        };
+        Ok(Reply::InputRequired(InputRequired { requests, state }))
+    }
+
+    /// The call is over: whoever still waits for an answer waits in vain.
+    pub(super) fn finish(&self) {
+        if !matches!(self.way, Way::Rounds(_)) {
+            return;
+        }
+        let mut state = self.state();
+        state.over = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+
+    /// Returns the answers if all are there, else ends the round.
+    pub(super) async fn by_rounds(
+        &self,
+        call: &Call,
+        client: &ClientCapabilities,
+        questions: &[(String, Question)],
+    ) -> Result<Vec<Answered>, AskError> {
+        if let Some(reason) = call.signal.reason() {
+            return Err(AskError::aborted(reason));
+        }
+        match self.look_up(call, client, questions)? {
+            Some(answers) => Ok(answers),
+            None => future::poll_fn(|cx| self.poll_over(cx)).await,
+        }
+    }
+
+    /// Finds the answers, or enters the questions that lack one.
+    fn look_up(
+        &self,
+        call: &Call,
+        client: &ClientCapabilities,
+        questions: &[(String, Question)],
+    ) -> Result<Option<Vec<Answered>>, AskError> {
+        let mut answers = Vec::with_capacity(questions.len());
+        let (mut needs, mut open, mut had) = (Map::new(), Vec::new(), Vec::new());
+        let mut state = self.state();
+        for (key, question) in questions {
+            // An answer that the handler has had stands: it may have acted on it.
+            let known = state.carried.answers.get(key);
+            match known.or_else(|| state.fresh.get(key)) {
+                Some(answer) => {
+                    let read = question.read(&answer.to_string());
+                    answers.push(read.map_err(|why| AskError::invalid(key, why, true))?);
+                    had.push((key.clone(), answer.clone()));
+                }
+                None => {
+                    asking::unite(&mut needs, question.lacks(call.version, client));
+                    let put = asking::put(call.version, question, client, None);
+                    open.push((key.clone(), put));
+                }
+            }
+        }
+        if !needs.is_empty() {
+            return Err(AskError::unsupported(needs));
+        }
+        state.carried.answers.extend(had);
+        if open.is_empty() {
+            return Ok(Some(answers));
+        }
+        state.open.extend(open);
+        Ok(None)
+    }
+
+    /// The runner of the handler takes the questions when it sees that the handler waits.
+    fn poll_over<T>(&self, cx: &mut TaskContext<'_>) -> Poll<Result<T, AskError>> {
+        let mut state = self.state();
+        if state.over {
+            return Poll::Ready(Err(AskError::over()));
+        }
+        if !state
+            .waiting
+            .iter()
+            .any(|known| known.will_wake(cx.waker()))
+        {
+            state.waiting.push(cx.waker().clone());
+        }
+        let runner = state.runner.clone();
+        drop(state);
+        // Somebody else's task asks, while the handler waits for that task.
+        if let Some(runner) = runner.filter(|runner| !runner.will_wake(cx.waker())) {
+            runner.wake();
+        }
+        Poll::Pending
+    }
+}
+
+/// Which request a state belongs to.
+pub(crate) struct Whose<'a> {
+    pub(crate) server: &'a super::Inner,
+    pub(crate) method: &'a str,
+    pub(crate) subject: &'a str,
+}
+
+impl<'a> Whose<'a> {
+    fn bound(&self, round: &'a Round) -> Bound<'a> {
+        Bound {
+            principal: round.principal.as_deref(),
+            method: self.method,
+            subject: self.subject,
+            arguments: round.arguments.as_deref(),
+        }
+    }
+}
+
+/// Gives back the keys of questions that nobody waits for any more.
+pub(super) struct Claim<'a> {
+    call: &'a Arc<Call>,
+    keys: Vec<String>,
+}
+
+impl<'a> Claim<'a> {
+    pub(super) fn new(
+        call: &'a Arc<Call>,
+        questions: &[(String, Question)],
+    ) -> Result<Self, AskError> {
+        call.asks.claim(questions)?;
+        let keys = questions.iter().map(|(key, _)| key.clone()).collect();
+        Ok(Self { call, keys })
+    }
+
+    /// The questions have been answered: their keys are used up.
+    pub(super) fn keep(mut self) {
+        self.keys.clear();
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        if !self.keys.is_empty() {
+            self.call.asks.release(&self.keys);
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Requests and responses between the `http` crate, which we speak, and `http-types`, which tide speaks.
+
+use std::io;
+use std::pin::Pin;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+
+use futures_lite::{AsyncBufRead, AsyncRead, AsyncReadExt, Stream};
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
+use tide::http as types;
+
+use crate::Signal;
+use crate::http::Body;
+
+/// How much of a body of unknown size is read at once, and up to what size a body is sent as a whole.
+const PIECE: usize = 16 * 1024;
+
+/// The head of a request as it came. `http-types` cannot hold every header value that HTTP can.
+#[derive(Clone)]
+pub(super) struct Original(Arc<(Uri, HeaderMap)>);
+
+/// The body of one of our responses, on its way through tide to our listener.
+struct Passed(Mutex<Option<Body>>);
+
+/// A response without a body.
+pub(super) fn status(code: u16) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response
+}
+
+/// Brings a request of our listener into an app; the error is the status that answers it instead.
+pub(super) fn request_in(request: Request<Vec<u8>>, signal: Signal) -> Result<types::Request, u16> {
+    let (parts, body) = request.into_parts();
+    let method = types::Method::from_str(parts.method.as_str()).map_err(|_| 501_u16)?;
+    let url = url(&parts.uri, &parts.headers).ok_or(400_u16)?;
+    let mut request = types::Request::new(method, url);
+    for (name, value) in &parts.headers {
+        // A value beyond ASCII stays in the original alone.
+        if let Ok(value) = types::headers::HeaderValue::from_bytes(value.as_bytes().to_vec()) {
+            request.append_header(name.as_str(), value);
+        }
+    }
+    if !body.is_empty() {
+        request.set_body(body);
+    }
+    let extensions = request.ext_mut();
+    extensions.insert(signal);
+    extensions.insert(Original(Arc::new((parts.uri, parts.headers))));
+    Ok(request)
+}
+
+fn url(uri: &Uri, headers: &HeaderMap) -> Option<types::Url> {
+    if uri.scheme().is_some() {
+        return types::Url::parse(&uri.to_string()).ok();
+    }
+    let host = headers
+        .get(http::header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or("localhost");
+    types::Url::parse(&format!(
+        "http://{host}{}",
+        uri.path_and_query().map_or("/", |path| path.as_str())
+    ))
+    .ok()
+}
+
+/// Takes a request out of an app.
+pub(super) async fn request_out(
+    request: &mut types::Request,
+    original: Option<&Original>,
+) -> Result<Request<Vec<u8>>, types::StatusCode> {
+    // Before the body is taken: that changes the headers.
+    let (uri, headers) = match original {
+        Some(Original(original)) => (original.0.clone(), original.1.clone()),
+        None => (
+            request.url().path().parse().unwrap_or_default(),
+            headers_out(request),
+        ),
+    };
+    let mut body = Vec::new();
+    // tide's stock listener would read without an end.
+    let mut limited = request.take_body().into_reader().take(BODY + 1);
+    limited
+        .read_to_end(&mut body)
+        .await
+        .map_err(|_| types::StatusCode::BadRequest)?;
+    if body.len() as u64 > BODY {
+        return Err(types::StatusCode::PayloadTooLarge);
+    }
+    let mut translated = Request::new(body);
+    *translated.method_mut() = http::Method::from_str(request.method().as_ref())
+        .map_err(|_| types::StatusCode::NotImplemented)?;
+    *translated.uri_mut() = uri;
+    *translated.headers_mut() = headers;
+    Ok(translated)
+}
+
+/// The most that is read of a body. The endpoint has its own limit below it.
+const BODY: u64 = 256 * 1024 * 1024;
+
+fn headers_out(request: &types::Request) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for (name, values) in request.iter() {
+        for value in values {
+            let name = HeaderName::from_bytes(name.as_str().as_bytes());
+            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value.as_str())) {
+                headers.append(name, value);
+            }
+        }
+    }
+    headers
+}
+
+/// Brings one of our responses into an app. For our own listener the body goes past tide.
+pub(super) fn response_in(response: Response<Body>, ours: bool) -> types::Response {
+    let (parts, body) = response.into_parts();
+    let code = types::StatusCode::try_from(parts.status.as_u16())
+        .unwrap_or(types::StatusCode::InternalServerError);
+    let mut response = types::Response::new(code);
+    if ours {
+        response.ext_mut().insert(Passed(Mutex::new(Some(body))));
+    } else {
+        match body.into_full() {
+            Ok(bytes) => response.set_body(bytes),
+            Err(body) => response.set_body(types::Body::from_reader(Reader::new(body), None)),
+        }
+    }
+    for (name, value) in &parts.headers {
+        if let Ok(value) = value.to_str() {
+            response.insert_header(name.as_str(), value);
+        }
+    }
+    response
+}
+
+/// Takes a response out of an app.
+pub(super) async fn response_out(mut response: types::Response) -> Response<Body> {
+    let passed = response
+        .ext()
+        .get::<Passed>()
+        .and_then(|passed| passed.0.lock().ok()?.take());
+    let mut translated = status(response.status() as u16);
+    for (name, values) in response.iter() {
+        for value in values {
+            let name = HeaderName::from_bytes(name.as_str().as_bytes());
+            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value.as_str())) {
+                translated.headers_mut().append(name, value);
+            }
+        }
+    }
+    let body = response.take_body();
+    *translated.body_mut() = match passed.filter(|_| body.is_empty() == Some(true)) {
+        Some(passed) => passed,
+        // Also where a middleware has put another body into its place.
+        None => body_out(body).await,
+    };
+    translated
+}
+
+async fn body_out(body: types::Body) -> Body {
+    let length = body.len();
+    let mut reader = body.into_reader();
+    match length {
+        Some(length) if length <= PIECE => {
+            let mut bytes = Vec::with_capacity(length);
+            match (&mut reader)
+                .take(length as u64)
+                .read_to_end(&mut bytes)
+                .await
+            {
+                Ok(_) => Body::full(bytes),
+                Err(err) => Body::stream(futures_lite::stream::iter([Err(err)])),
+            }
+        }
+        Some(length) => Body::sized(length as u64, Pieces(reader)),
+        None => Body::stream(Pieces(reader)),
+    }
+}
+
+/// A reader as a stream of what there is.
+struct Pieces(Box<dyn AsyncBufRead + Unpin + Send + Sync>);
+
+impl Stream for Pieces {
+    type Item = io::Result<Vec<u8>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut piece = vec![0; PIECE];
+        let read = ready!(Pin::new(&mut self.0).poll_read(cx, &mut piece));
+        Poll::Ready(match read {
+            Ok(0) => None,
+            Ok(count) => {
+                piece.truncate(count);
+                Some(Ok(piece))
+            }
+            Err(err) => Some(Err(err)),
+        })
+    }
+}
+
+/// One of our bodies as a reader, for tide's stock listener.
+struct Reader {
+    /// `http-types` wants readers to be `Sync`; nobody shares this one.
+    body: Mutex<Body>,
+    piece: Vec<u8>,
+    read: usize,
+}
+
+impl Reader {
+    fn new(body: Body) -> Self {
+        Self {
+            body: Mutex::new(body),
+            piece: Vec::new(),
+            read: 0,
+        }
+    }
+}
+
+impl AsyncBufRead for Reader {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let this = self.get_mut();
+        while this.read == this.piece.len() {
+            let body = this
+                .body
+                .get_mut()
+                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            match ready!(body.poll_piece(cx)) {
+                None => return Poll::Ready(Ok(&[])),
+                Some(piece) => (this.piece, this.read) = (piece?, 0),
+            }
+        }
+        Poll::Ready(Ok(&this.piece[this.read..]))
+    }
+
+    fn consume(mut self: Pin<&mut Self>, count: usize) {
+        self.read += count;
+    }
+}
+
+impl AsyncRead for Reader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let piece = ready!(self.as_mut().poll_fill_buf(cx))?;
+        let count = piece.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&piece[..count]);
+        self.consume(count);
+        Poll::Ready(Ok(count))
+    }
+}
