@@ -216,7 +216,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         if line.is_empty() {
             return;
         }
-        match dispatch::receive(&self.guard.0, line, &Signal::never()) {
+        let peer = &self.guard.0;
+        if line[0] == b'[' && peer.legacy_version().is_some_and(era::has_batches) {
+            let mut taken = Vec::new();
+            dispatch::receive_batch(peer, line, &Signal::never(), |intake| taken.push(intake));
+            return taken.into_iter().for_each(|intake| self.answer(intake));
+        }
+        let intake = dispatch::receive(peer, line, &Signal::never());
+        self.answer(intake);
+    }
+
+    /// Writes what a message has been answered.
+    fn answer(&mut self, intake: Intake) {
+        match intake {
             Intake::Silent => {}
             Intake::Call(call) => {
                 self.unanswerable = 0;

@@ -259,12 +259,11 @@ impl Post<'_> {
         };
         let mut batch = Batch::default();
         for element in elements {
-            batch.take(dispatch::element(
-                &peer,
-                element.get(),
-                self.headers,
-                self.signal,
-            ));
+            let around = era::Around::Http {
+                headers: self.headers,
+                session: peer.legacy_version(),
+            };
+            batch.take(dispatch::element(&peer, element.get(), around, self.signal));
         }
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),

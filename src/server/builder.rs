@@ -259,7 +259,6 @@ impl Builder {
             subscribe: self.subscriptions,
             changing,
             logging: self.logging,
-            ..Offers::default()
         };
         self.tools.iter().try_for_each(Tool::check)?;
         self.resources.iter().try_for_each(Resource::check)?;

@@ -81,31 +81,39 @@ fn refuse_malformed(malformed: &Malformed) -> Intake {
     }
 }
 
-/// Takes one element of a batch over HTTP. None of them opens a session.
-pub(crate) fn element(
+/// Takes a line that holds an array, of a peer whose revision knows such. Each element is answered for itself.
+pub(crate) fn receive_batch(
     peer: &Arc<Peer>,
-    text: &str,
-    headers: &dyn Mirrored,
+    bytes: &[u8],
     caller: &Signal,
-) -> Intake {
+    mut take: impl FnMut(Intake),
+) {
+    let around = Around::Stream {
+        legacy: peer.legacy_version(),
+    };
+    match jsonrpc::parse(bytes) {
+        Ok(Message::Batch(elements)) if !elements.is_empty() => elements
+            .into_iter()
+            .for_each(|text| take(element(peer, text.get(), around, caller))),
+        Ok(_) => take(Intake::Answer(refuse_batch())),
+        Err(malformed) => take(refuse_malformed(&malformed)),
+    }
+}
+
+/// Takes one element of a batch. None of them opens a session.
+pub(crate) fn element(peer: &Arc<Peer>, text: &str, around: Around<'_>, caller: &Signal) -> Intake {
     match jsonrpc::parse_str(text) {
-        Ok(Message::Request(request)) => {
-            let around = Around::Http {
-                headers,
-                session: peer.legacy_version(),
-            };
-            match era::route(&request, around, &peer.server.offers) {
-                Ok(route @ Route::Legacy(..)) => run(peer, request, route, None, caller),
-                Ok(Route::Handshake | Route::Modern(_)) => {
-                    let error = RpcError::invalid_request("Invalid request: not in a batch");
-                    Intake::Answer(Answer::refusal(
-                        Some(&request.id),
-                        &Refusal::new(400, error),
-                    ))
-                }
-                Err(refusal) => Intake::Answer(Answer::refusal(Some(&request.id), &refusal)),
+        Ok(Message::Request(request)) => match era::route(&request, around, &peer.server.offers) {
+            Ok(route @ Route::Legacy(..)) => run(peer, request, route, None, caller),
+            Ok(Route::Handshake | Route::Modern(_)) => {
+                let error = RpcError::invalid_request("Invalid request: not in a batch");
+                Intake::Answer(Answer::refusal(
+                    Some(&request.id),
+                    &Refusal::new(400, error),
+                ))
             }
-        }
+            Err(refusal) => Intake::Answer(Answer::refusal(Some(&request.id), &refusal)),
+        },
         Ok(Message::Notification(notification)) => {
             notify(peer, &notification);
             Intake::Silent

@@ -10,8 +10,10 @@ mod talk;
 
 mod cancel;
 mod envelope;
+mod eras;
 mod errors;
 mod lines;
+mod lists;
 mod logs;
 mod progress;
 #[cfg(unix)]
