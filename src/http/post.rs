@@ -405,7 +405,9 @@ impl Batch {
                     Ok(Next::Message(_)) => continue,
                     Ok(Next::Answer(answer)) => self.answers.push(answer.body),
                     Ok(Next::Silence) => {}
-                    Err(aborted) => call.silence(aborted.into_reason()),
+                    Err(aborted) => {
+                        call.silence(aborted.into_reason());
+                    }
                 }
                 call.disarm();
                 break;

@@ -297,11 +297,12 @@ impl Call {
         }
     }
 
-    /// Ends the call for its client: nothing leaves any more, and the handler learns why.
-    pub(crate) fn silence(self: &Arc<Self>, reason: Reason) {
+    /// Ends the call for its client: nothing leaves any more, and the handler learns why. Returns whether that came
+    /// before the answer had left.
+    pub(crate) fn silence(self: &Arc<Self>, reason: Reason) -> bool {
         let mut outlet = self.outlet();
         outlet.queue.clear();
-        outlet.answer = None;
+        let kept_back = outlet.answer.take().is_some() || outlet.gate == Gate::Open;
         if outlet.gate == Gate::Open {
             outlet.gate = Gate::Silent;
         }
@@ -311,6 +312,7 @@ impl Call {
         if self.is_subscription() {
             self.retire();
         }
+        kept_back
     }
 
     /// Shuts the gate of a call whose handler is about to be dropped: on a stream, only what ended within the grace is

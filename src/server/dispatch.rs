@@ -671,10 +671,7 @@ fn cancel(peer: &Arc<Peer>, params: &Params<'_>) {
         Reason::Cancelled(text) => text.clone(),
         _ => None,
     };
-    let aborted = call.is_some();
-    if let Some(call) = call {
-        call.silence(abort);
-    }
+    let aborted = call.is_some_and(|call| call.silence(abort));
     peer.server.report_cancelled(&Cancelled {
         request_id: &id,
         reason: text.as_deref(),

@@ -18,3 +18,4 @@ mod logs;
 mod progress;
 #[cfg(unix)]
 mod stdio;
+mod stress;

@@ -3,7 +3,7 @@
 //! Handlers tell what happens to them, and wait for cues. A test expects the one and gives the other, through channels
 //! in this process, or through a socket if the server runs in a child process.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -242,7 +242,8 @@ pub(crate) async fn direct(server: Server, stage: Stage, commands: Receiver<Stri
 pub(crate) struct Director {
     events: Receiver<String>,
     commands: Sender<String>,
-    seen: Vec<String>,
+    /// What has happened and nobody expected yet, and how often.
+    seen: HashMap<String, usize>,
 }
 
 impl Director {
@@ -258,7 +259,7 @@ impl Director {
         Self {
             events,
             commands,
-            seen: Vec::new(),
+            seen: HashMap::new(),
         }
     }
 
@@ -266,32 +267,39 @@ impl Director {
     #[track_caller]
     pub(crate) fn expect(&mut self, event: &str) {
         loop {
-            if let Some(place) = self.seen.iter().position(|seen| seen == event) {
-                self.seen.remove(place);
+            if let Some(times) = self.seen.get_mut(event) {
+                *times -= 1;
+                self.seen.retain(|_, times| *times > 0);
                 return;
             }
             match block_on(self.events.recv()) {
-                Some(Ok(seen)) => self.seen.push(seen),
+                Some(Ok(event)) => self.note(event),
                 Some(Err(_)) => panic!("the stage is gone, expected {event:?}; {:?}", self.seen),
                 None => panic!("expected {event:?}, got {:?}", self.seen),
             }
         }
     }
 
+    fn note(&mut self, event: String) {
+        *self.seen.entry(event).or_default() += 1;
+    }
+
+    fn note_all(&mut self) {
+        while let Ok(event) = self.events.try_recv() {
+            self.note(event);
+        }
+    }
+
     /// Takes an event away that may have happened.
     pub(crate) fn allow(&mut self, event: &str) {
-        while let Ok(event) = self.events.try_recv() {
-            self.seen.push(event);
-        }
-        self.seen.retain(|seen| seen != event);
+        self.note_all();
+        self.seen.remove(event);
     }
 
     /// Asserts that no event but those expected has happened. Only sound when all is settled.
     #[track_caller]
     pub(crate) fn expect_no_more(&mut self) {
-        while let Ok(event) = self.events.try_recv() {
-            self.seen.push(event);
-        }
+        self.note_all();
         assert!(self.seen.is_empty(), "unexpected: {:?}", self.seen);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A transport hides how requests are told apart and how a client gives one up, so that one scenario runs over all.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::Location;
 
 use serde_json::{Value, json};
@@ -27,13 +27,6 @@ impl Era {
         Era::Legacy(Version::V2025_03_26),
         Era::Legacy(Version::V2024_11_05),
     ];
-
-    pub(crate) fn version(self) -> Version {
-        match self {
-            Era::Modern => Version::V2026_07_28,
-            Era::Legacy(version) => version,
-        }
-    }
 }
 
 /// One client of the stage's server.
@@ -142,8 +135,8 @@ pub(crate) fn memory(era: Era, configure: impl FnOnce(Builder) -> Builder) -> Sc
 pub(crate) struct Lines<Keep> {
     client: Client,
     era: Era,
-    /// Read, and not asked for yet.
-    stash: VecDeque<Value>,
+    /// Read, and not asked for yet, by the request that they belong to.
+    stash: HashMap<Option<i64>, VecDeque<Value>>,
     /// Lives as long as the connection.
     _keep: Keep,
 }
@@ -157,7 +150,7 @@ impl<Keep> Lines<Keep> {
         let lines = Self {
             client,
             era,
-            stash: VecDeque::new(),
+            stash: HashMap::new(),
             _keep: keep,
         };
         if era != Era::Modern {
@@ -180,14 +173,15 @@ pub(crate) fn with_meta(era: Era, mut params: Value) -> Value {
     params
 }
 
-/// Tells whether a message belongs to a request.
-pub(crate) fn belongs(message: &Value, id: i64) -> bool {
-    match message.get("method").and_then(Value::as_str) {
-        None => message["id"] == id,
-        Some("notifications/progress") => message["params"]["progressToken"] == id,
-        Some("notifications/message") => message["params"]["data"]["call"] == id,
-        Some(_) => false,
-    }
+/// The request that a message belongs to.
+pub(crate) fn owner(message: &Value) -> Option<i64> {
+    let id = match message.get("method").and_then(Value::as_str) {
+        None => &message["id"],
+        Some("notifications/progress") => &message["params"]["progressToken"],
+        Some("notifications/message") => &message["params"]["data"]["call"],
+        Some(_) => return None,
+    };
+    id.as_i64()
 }
 
 impl<Keep> Transport for Lines<Keep> {
@@ -198,16 +192,17 @@ impl<Keep> Transport for Lines<Keep> {
     }
 
     fn next(&mut self, id: i64) -> Option<Value> {
-        if let Some(place) = self.stash.iter().position(|message| belongs(message, id)) {
-            return self.stash.remove(place);
+        let waiting = self.stash.get_mut(&Some(id));
+        if let Some(message) = waiting.and_then(VecDeque::pop_front) {
+            return Some(message);
         }
         loop {
             let line = smol::block_on(self.client.line())?;
             let message: Value = serde_json::from_str(&line).expect("JSON");
-            if belongs(&message, id) {
-                return Some(message);
+            match owner(&message) {
+                Some(owner) if owner == id => return Some(message),
+                owner => self.stash.entry(owner).or_default().push_back(message),
             }
-            self.stash.push_back(message);
         }
     }
 
@@ -230,6 +225,7 @@ impl<Keep> Transport for Lines<Keep> {
 
     fn silence(&mut self) {
         smol::block_on(self.client.silence());
+        self.stash.retain(|_, messages| !messages.is_empty());
         assert!(self.stash.is_empty(), "unasked for: {:?}", self.stash);
     }
 
