@@ -92,11 +92,22 @@ async fn serve_http(server: &Server) -> io::Result<()> {
     http::serve_on(listener, http::Endpoint::new(server)).await
 }
 
+#[cfg(feature = "tide")]
+async fn serve_tide(server: &Server) -> io::Result<()> {
+    let listener = http::Listener::bind("127.0.0.1:0").await?;
+    eprintln!("LISTENING {}", listener.local_addr()?);
+    let mut app = tide::new();
+    app.at("/mcp").all(smol_mcp::tide::endpoint(server));
+    app.listen(smol_mcp::tide::listener(listener)).await
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let server = server()?;
     match env::args().nth(1).as_deref() {
         Some("stdio") => smol::block_on(stdio::serve(&server))?,
         Some("http") => smol::block_on(serve_http(&server))?,
+        #[cfg(feature = "tide")]
+        Some("tide") => smol::block_on(serve_tide(&server))?,
         _ => return Err("usage: bench stdio|http|tide".into()),
     }
     Ok(())

@@ -10,7 +10,8 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
-export CARGO_TARGET_DIR=${MUTANTS_TARGET_DIR:-$copy/target}
+target=${MUTANTS_TARGET_DIR:-$copy/target}
+export CARGO_TARGET_DIR=$target/tests
 export RUST_BACKTRACE=0 SIGNAL_WATCHDOG=10
 unset RUSTFLAGS
 wanted=${1:-}
@@ -20,16 +21,18 @@ applied=0
 fresh() {
     rm -rf "$copy/crate"
     mkdir -p "$copy/crate/loom"
-    cp -r "$root/src" "$root/tests" "$root/Cargo.toml" "$root/Cargo.lock" "$copy/crate/"
+    cp -r "$root/src" "$root/tests" "$root/Cargo.toml" "$root/Cargo.lock" \
+        "$root/rust-toolchain.toml" "$copy/crate/"
     cp -r "$root/loom/src" "$root/loom/Cargo.toml" "$root/loom/Cargo.lock" "$copy/crate/loom/"
 }
 
 models() {
-    (cd "$copy/crate/loom" && RUSTFLAGS="--cfg loom" timeout 300 cargo test --quiet --locked "$@")
+    (cd "$copy/crate/loom" && RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$target/models timeout 300 cargo test --quiet --locked "$@")
 }
 
 tests() {
-    (cd "$copy/crate" && timeout 300 cargo test --quiet --no-default-features --test signal "$@")
+    (cd "$copy/crate" && timeout 300 cargo test --quiet --no-default-features \
+        --test signal_alarm --test signal --test signal_counts "$@")
 }
 
 # mutant NAME FILE FROM TO: replaces the text FROM, which must stand in FILE exactly once, by TO.
@@ -83,8 +86,8 @@ mutant 'source: no LISTENED mark' signal/source.rs \
 mutant 'source: flag before reason' signal/source.rs \
     'let won = self.reason.set(reason).is_ok();
         // Releases the reason to `is_fired`, and acquires from `listen`.
-        let previous = self.state.swap(FIRED, Ordering::AcqRel);' \
-    'let previous = self.state.swap(FIRED, Ordering::AcqRel);
+        let previous = self.state.swap(FIRED, Ordering::SeqCst);' \
+    'let previous = self.state.swap(FIRED, Ordering::SeqCst);
         let won = self.reason.set(reason).is_ok();'
 mutant 'source: losing abort returns early' signal/source.rs \
     'let won = self.reason.set(reason).is_ok();' \
@@ -92,7 +95,7 @@ mutant 'source: losing abort returns early' signal/source.rs \
 mutant 'source: the flag is read relaxed' signal/source.rs \
     'self.state.load(Ordering::Acquire) == FIRED' 'self.state.load(Ordering::Relaxed) == FIRED'
 mutant 'source: the flag is not released' signal/source.rs \
-    'self.state.swap(FIRED, Ordering::AcqRel)' 'self.state.swap(FIRED, Ordering::Acquire)'
+    'self.state.swap(FIRED, Ordering::SeqCst)' 'self.state.swap(FIRED, Ordering::Acquire)'
 mutant 'source: a fired one counts as inert' signal/source.rs \
     '== 0 && !self.is_fired()' '== 0'
 mutant 'source: controllers are not released' signal/source.rs \
@@ -104,13 +107,11 @@ mutant 'reason: one pass' signal.rs \
     'source.stamp();
             seen = true;' 'let _ = source; seen = true;'
 mutant 'reason: a first pass that saw nothing is not believed' signal.rs \
-    'match seen {
-            true =>' 'match seen || true {
-            true =>'
+    'let first = if seen {' 'let first = if seen || true {'
 mutant 'reason: deadline not entered' signal.rs \
     'ledger::enter(deadline.at);' ''
 mutant 'reason: the first of the list, not the earliest' signal.rs \
-    '.min_by_key(|(stamp, _)| *stamp)' '.next()'
+    'stamped.min_by_key(|(stamp, _)| *stamp)' '{ let mut stamped = stamped; stamped.next() }'
 mutant 'reason: a source always beats the deadline' signal.rs \
     'if stamp < deadline.at' 'if stamp > 0'
 mutant 'ledger: clock instead of ledger' signal/ledger.rs \

@@ -10,6 +10,7 @@ pub(crate) mod modern;
 use serde_core::Serialize;
 use serde_json::{Map, Value};
 
+use crate::Principal;
 use crate::protocol::jsonrpc::{self, Id, Request, RpcError};
 use crate::protocol::{
     Cache, Completion, Implementation, PromptResult, ReadResult, ToolResult, Version, meta,
@@ -101,6 +102,16 @@ pub(crate) struct Lists {
 }
 
 impl Offers {
+    /// What is left for a legacy client of which nothing is kept: it cannot be told anything between its requests.
+    pub(crate) fn without_session(self) -> Self {
+        Self {
+            logging: false,
+            subscribe: false,
+            changing: Lists::default(),
+            ..self
+        }
+    }
+
     /// Writes the `capabilities` member of `server/discover` and of `initialize`.
     pub(crate) fn to_json(self) -> Value {
         let mut capabilities = Map::new();
@@ -151,8 +162,13 @@ pub(crate) trait Mirrored {
     fn field(&self, name: &str) -> Field<'_>;
 
     /// Whom the transport has found to be asking, by credentials that it has checked.
-    fn principal(&self) -> Option<&str> {
+    fn principal(&self) -> Option<&Principal> {
         None
+    }
+
+    /// Tells whether anything but the answer reaches the client.
+    fn takes_messages(&self) -> bool {
+        true
     }
 }
 
@@ -230,7 +246,13 @@ pub(crate) fn route<'a>(
         }
         Around::Http { headers, session } => legacy::http_version(headers, session)?,
     };
-    legacy::method(version, &request.method, offers).map(|method| Route::Legacy(version, method))
+    let sessionless = matches!(around, Around::Http { session: None, .. });
+    let offers = if sessionless {
+        offers.without_session()
+    } else {
+        *offers
+    };
+    legacy::method(version, &request.method, &offers).map(|method| Route::Legacy(version, method))
 }
 
 /// Tells whether the version header of a message names a modern revision, known or not.
@@ -254,6 +276,12 @@ pub(crate) fn has_progress_message(version: Version) -> bool {
 /// Tells whether an error may leave out the id of its request under this revision.
 pub(crate) fn has_anonymous_errors(version: Version) -> bool {
     version >= Version::V2025_11_25
+}
+
+/// Tells whether a stream of events begins with one without data, and may end before its answer (2025-11-25, basic/transports).
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
+pub(crate) fn has_polling(version: Version) -> bool {
+    version == Version::V2025_11_25
 }
 
 /// Tells whether an array of messages may arrive under this revision.

@@ -4,8 +4,12 @@
 //! [`Signal`](crate::Signal), and sends the [`Body`] that it gets back. The signal fires when the client hangs up.
 
 mod accepts;
+mod authorize;
 mod body;
+mod cors;
 mod endpoint;
+mod events;
+mod flow;
 mod listener;
 mod origin;
 mod post;
@@ -14,8 +18,10 @@ mod service;
 mod session;
 mod sse;
 
+pub use authorize::{Challenge, ProtectedResource, bearer};
 pub use body::Body;
 pub use endpoint::Endpoint;
+pub use events::{EventStore, MemoryStore, Place};
 pub use listener::{Closer, Listener, Options, PeerAddr};
 pub use serve::{serve, serve_on};
 pub use service::Service;

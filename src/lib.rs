@@ -33,6 +33,12 @@ pub use error::Error;
 pub use server::{
     Amount, Answers, Arguments, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
     IntoPromptResult, IntoReadResult, IntoToolHandler, IntoToolResult, IntoTotal, Limits, List,
-    NoInput, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool, Variables,
+    NoInput, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
+    ToolHandler, Variables,
 };
 pub use signal::Signal;
+
+/// Compiles the programs of the README.
+#[cfg(all(doctest, feature = "stdio"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

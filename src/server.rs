@@ -8,20 +8,24 @@ mod context;
 pub(crate) mod dispatch;
 mod failure;
 pub(crate) mod feed;
+mod handlers;
 pub(crate) mod inflight;
 mod outgoing;
 pub(crate) mod peer;
+mod principal;
 mod progress;
 mod prompts;
 mod registry;
 mod resources;
+mod running;
+mod schema;
 mod seal;
 mod subscriptions;
 mod tools;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -29,10 +33,12 @@ pub use self::ask::{Answers, Ask, AskError};
 pub use self::builder::{Builder, Limits};
 pub use self::context::Context;
 pub use self::failure::HandlerError;
+pub use self::handlers::{IntoToolHandler, IntoToolResult, NoInput, Structured};
+pub use self::principal::Principal;
 pub use self::progress::{Amount, IntoTotal};
 pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
 pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
-pub use self::tools::{IntoToolHandler, IntoToolResult, NoInput, Structured, Tool};
+pub use self::tools::{Tool, ToolHandler};
 
 use self::call::Call;
 use self::dispatch::Completer;
@@ -77,12 +83,19 @@ pub(crate) struct Inner {
     pub(crate) completer: Option<Completer>,
     pub(crate) seal: Seal,
     pub(crate) bus: Bus,
+    /// How long handlers may take that set no deadline of their own.
+    pub(crate) deadline: Option<Duration>,
     hooks: Hooks,
     stamp: Stamp,
     peers: Mutex<Peers>,
     /// Fires when the server is closed.
     closing: Controller,
+    /// Until when answers may leave, once the server is closed.
+    grace_ends: OnceLock<Instant>,
 }
+
+/// A grace that no clock can express.
+const FOR_EVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 type Peers = Vec<Weak<Peer>>;
 
@@ -176,7 +189,7 @@ impl Server {
     ///
     /// Dropping the future stops the waiting; the signals have fired, and the server stays closed.
     pub async fn close(&self, grace: Duration) {
-        let peers = self.0.shut();
+        let peers = self.0.shut(grace);
         for peer in &peers {
             peer.inflight.abort_all(&Reason::ServerClosed);
         }
@@ -186,6 +199,9 @@ impl Server {
         }
         let patience = Signal::timeout(DROPPING);
         for peer in peers {
+            for call in peer.inflight.calls() {
+                call.silence(Reason::ServerClosed);
+            }
             // In this order: a transport that ends may end the process, with what handlers hold.
             peer.inflight.clear_within(&patience).await;
             peer.feed.close();
@@ -359,9 +375,22 @@ impl Inner {
     }
 
     /// Refuses all that comes from now on, and returns who is there.
-    fn shut(&self) -> Vec<Arc<Peer>> {
+    fn shut(&self, grace: Duration) -> Vec<Arc<Peer>> {
+        let now = Instant::now();
+        let _ = self
+            .grace_ends
+            .set(now.checked_add(grace).unwrap_or(now + FOR_EVER));
         self.closing.abort(Reason::ServerClosed);
         self.live_peers()
+    }
+
+    /// How long answers may still leave, once the server is closed.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn grace_left(&self) -> Duration {
+        match self.grace_ends.get() {
+            Some(end) => end.saturating_duration_since(Instant::now()),
+            None => self.limits.grace,
+        }
     }
 
     pub(crate) fn is_closed(&self) -> bool {

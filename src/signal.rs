@@ -462,11 +462,11 @@ impl Signal {
             source.stamp();
             seen = true;
         }
-        let first = match seen {
-            true => fired()
-                .map(|source| (source.stamp(), source))
-                .min_by_key(|(stamp, _)| *stamp),
-            false => None,
+        let first = if seen {
+            let stamped = fired().map(|source| (source.stamp(), source));
+            stamped.min_by_key(|(stamp, _)| *stamp)
+        } else {
+            None
         };
         match first {
             Some((stamp, source)) if stamp < deadline.at => Some(source.reason()),

@@ -4,5 +4,6 @@
 mod protocol {
     mod nouns;
     mod refused;
+    #[cfg(feature = "validate")]
     mod schema;
 }

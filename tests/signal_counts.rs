@@ -1,4 +1,4 @@
-//! What `smol_mcp::signal` allocates, and that it starts no thread. No test here but the last awaits a deadline.
+//! What `smol_mcp::signal` allocates.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -187,31 +187,4 @@ fn a_million_composites_of_one_source_leave_nothing_behind() {
         }
     });
     assert_eq!(left, 0);
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn no_thread_before_the_first_awaited_deadline() {
-    /// The threads of this process by name; the test harness's own come and go.
-    fn reactor() -> bool {
-        std::fs::read_dir("/proc/self/task").unwrap().any(|task| {
-            let name = task.unwrap().path().join("comm");
-            std::fs::read_to_string(name).is_ok_and(|name| name.starts_with("async-io"))
-        })
-    }
-
-    let controller = Controller::new();
-    let signal = controller.signal().any(Duration::from_millis(2));
-    assert!(poll(&mut controller.signal().aborted()).is_pending());
-    assert!(poll(&mut signal.run(future::ready(()))).is_ready());
-    assert!(signal.wait_timeout(Duration::from_secs(60)).is_some());
-    assert!(signal.sleep_blocking(Duration::from_millis(1)).is_err());
-    assert!(signal.is_aborted());
-    assert!(!reactor(), "a reactor without an awaited deadline");
-
-    future::block_on(Signal::timeout(Duration::from_millis(2)).aborted());
-    assert!(
-        reactor(),
-        "the reactor goes by another name now: this test has to follow"
-    );
 }

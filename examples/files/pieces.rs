@@ -29,7 +29,7 @@ pub(crate) struct Piece<'a> {
 impl Pieces {
     /// Opens a file; `None` if it is binary.
     ///
-    /// What is looked for in single pieces is found if it is at most one byte longer than the overlap.
+    /// What is looked for in single pieces is always found if it is not longer than the overlap.
     pub(crate) fn open(path: &Path, overlap: usize) -> io::Result<Option<Self>> {
         let mut reader = BufReader::with_capacity(PIECE, File::open(path)?);
         let start = reader.fill_buf()?;

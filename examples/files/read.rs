@@ -15,6 +15,9 @@ use crate::work::blocking;
 /// No more is returned at once.
 const MOST_BYTES: usize = 256 * 1024;
 
+/// Stands for the rest of a line, of which the first piece is enough.
+const CUT: &[u8] = "…\n".as_bytes();
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Input {
@@ -69,25 +72,26 @@ fn lines(root: &Root, input: &Input, signal: &Signal) -> Result<Vec<Content>, Ha
         if line > input.last_line {
             break;
         }
-        if line == last {
-            // Of a very long line the first piece is enough.
-            notes.push(format!("Line {line} is longer than what is shown of it."));
+        let first_piece = line != last;
+        last = line;
+        if line < input.first_line {
             continue;
         }
-        if line >= input.first_line {
+        if first_piece {
             if bytes.len() + piece.bytes.len() > MOST_BYTES {
                 notes.push(format!("There is more: go on with 'first_line' {line}."));
                 break;
             }
             bytes.extend_from_slice(piece.bytes);
+        } else if !bytes.ends_with(CUT) {
+            bytes.extend_from_slice(CUT);
+            notes.push(format!("Line {line} is longer than what is shown of it."));
         }
-        last = line;
     }
-    if last < input.first_line {
+    if last < input.first_line && input.first_line > 1 {
         let text = format!("{:?} has only {last} lines.", input.path);
         return Err(HandlerError::public(text));
     }
-    notes.dedup();
     let text = Content::text(String::from_utf8_lossy(&bytes));
     Ok([text]
         .into_iter()

@@ -176,7 +176,7 @@ fn lines_with(
     most: usize,
     limit: &Signal,
 ) -> Result<Option<Vec<String>>, HandlerError> {
-    let Ok(Some(mut pieces)) = Pieces::open(path, text.len() - 1) else {
+    let Ok(Some(mut pieces)) = Pieces::open(path, text.len() + 4 * (SHOWN_BEFORE + 1)) else {
         return Ok(None);
     };
     let (mut lines, mut last) = (Vec::new(), 0);

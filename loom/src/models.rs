@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use loom::model::Builder;
 use loom::sync::Notify;
+use loom::sync::atomic::AtomicBool;
 use loom::thread;
 
 use crate::smol_mcp::signal::{Controller, MODEL, Reason, Signal, Wait};
@@ -24,6 +25,8 @@ fn model(name: &str, bound: usize, at_least: usize, body: impl Fn() + Send + Syn
     builder.check(move || {
         count.fetch_add(1, Ordering::Relaxed);
         MODEL.set(START);
+        // Makes the ledger before there is a second thread: its making would tell one thread of what another had done.
+        drop(Signal::fired(reason("before")));
         body();
     });
     let orders = orders.load(Ordering::Relaxed);
@@ -81,7 +84,7 @@ fn text(reason: Option<Reason>) -> &'static str {
 
 #[test]
 fn a_waiter_is_woken() {
-    model("one waiter × fire", 4, 600, || {
+    model("one waiter × fire", 4, 800, || {
         let controller = Controller::new();
         let wait = controller.signal().aborted();
         let thread = thread::spawn(move || text(Some(block_on(wait))));
@@ -131,7 +134,7 @@ fn the_reason_is_decided_once_and_both_see_it() {
 
 #[test]
 fn an_aborted_signal_has_a_reason() {
-    model("aborted ⇒ reason", 5, 30, || {
+    model("aborted ⇒ reason", 5, 60, || {
         let controller = Controller::new();
         let signal = controller.signal();
         let thread = thread::spawn(move || {
@@ -155,7 +158,7 @@ fn agree(one: &'static str, two: &'static str) {
 
 #[test]
 fn two_observers_agree_on_the_first_of_two_sources() {
-    model("two sources × two observers", 3, 40000, || {
+    model("two sources × two observers", 3, 50000, || {
         let (a, b) = (Controller::new(), Controller::new());
         let ab = a.signal().any(b.signal());
         let ba = b.signal().any(a.signal());
@@ -197,7 +200,7 @@ fn what_happened_before_wins() {
 
 #[test]
 fn source_and_deadline_have_one_order() {
-    model("source × deadline", 4, 3000, || {
+    model("source × deadline", 4, 4000, || {
         let controller = Controller::new();
         let signal = controller.signal().any(Duration::from_nanos(5));
         let observer = {
@@ -238,13 +241,19 @@ fn text_of(reason: Option<Reason>) -> &'static str {
 
 #[test]
 fn a_passed_deadline_that_was_seen_is_never_overtaken() {
-    model("seen deadline × fire", 4, 70, || {
+    model("seen deadline × fire", 4, 150, || {
         let controller = Controller::new();
         let signal = controller.signal().any(Duration::from_nanos(5));
-        // Its clock shows less than the deadline, as that of another processor might.
-        let thread = thread::spawn(move || {
-            controller.abort(reason("a"));
+        // Lets the checker put the whole firing before the clock is moved, without telling the observer of it.
+        let order = Arc::new(AtomicBool::new(false));
+        let thread = thread::spawn({
+            let order = order.clone();
+            move || {
+                controller.abort(reason("a"));
+                order.store(true, Ordering::Relaxed);
+            }
         });
+        order.load(Ordering::Relaxed);
         MODEL.set(START + 5);
         let seen = text_of(signal.reason());
         MODEL.set(START);
@@ -256,7 +265,7 @@ fn a_passed_deadline_that_was_seen_is_never_overtaken() {
 
 #[test]
 fn a_waiter_on_two_sources_is_woken_by_either() {
-    model("waiter on two sources", 3, 1500, || {
+    model("waiter on two sources", 3, 2000, || {
         let (a, b) = (Controller::new(), Controller::new());
         let wait = a.signal().any(b.signal()).aborted();
         let thread = thread::spawn(move || text(Some(block_on(wait))));
@@ -271,7 +280,7 @@ fn a_waiter_on_two_sources_is_woken_by_either() {
 
 #[test]
 fn a_waiter_on_three_sources_is_woken_once_for_all() {
-    model("waiter on three sources", 3, 15000, || {
+    model("waiter on three sources", 3, 20000, || {
         let [a, b, c] = [(); 3].map(|()| Controller::new());
         let wait = Signal::any_of([a.signal(), b.signal(), c.signal()]).aborted();
         let thread = thread::spawn(move || text(Some(block_on(wait))));

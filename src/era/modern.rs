@@ -194,6 +194,21 @@ fn mirrored(headers: &dyn Mirrored, name: &str, body: &str) -> Result<(), Refusa
     }
 }
 
+/// Checks a notification over HTTP: only that the two places that may name its version do not differ.
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
+pub(crate) fn check_notification(
+    headers: &dyn Mirrored,
+    meta: Option<&Meta<'_>>,
+) -> Result<(), Refusal> {
+    let name = "MCP-Protocol-Version";
+    match meta.and_then(|meta| meta.version).and_then(meta::text) {
+        Some(claimed) if !headers.field(name).values().is_empty() => {
+            mirrored(headers, name, &claimed)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Checks `Mcp-Name` on the methods that have a name. A body that lacks it is left to the method.
 fn mirrored_name(headers: &dyn Mirrored, request: &Request<'_>) -> Result<(), Refusal> {
     let member = match &*request.method {

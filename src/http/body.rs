@@ -79,7 +79,6 @@ impl Body {
     }
 
     /// Takes the bytes out, if they are all there.
-    #[cfg_attr(not(feature = "tide"), allow(dead_code))]
     pub(crate) fn into_full(self) -> Result<Vec<u8>, Self> {
         match self.0 {
             Repr::Full(bytes) => Ok(bytes),
@@ -88,13 +87,21 @@ impl Body {
     }
 
     /// Takes the next piece.
-    #[cfg_attr(not(feature = "tide"), allow(dead_code))]
     pub(crate) fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Vec<u8>>>> {
         match &mut self.0 {
             Repr::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Repr::Full(bytes) => Poll::Ready(Some(Ok(std::mem::take(bytes)))),
             Repr::Stream(pieces) | Repr::Sized(_, pieces) => pieces.as_mut().poll_next(cx),
         }
+    }
+}
+
+/// The pieces, for those who send the body by another listener.
+impl Stream for Body {
+    type Item = io::Result<Vec<u8>>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_piece(cx)
     }
 }
 

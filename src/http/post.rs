@@ -7,21 +7,22 @@ use std::task::{Context, Poll};
 use futures_lite::future;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
+use serde_json::value::RawValue;
 
 use super::Body;
 use super::accepts::Accepts;
+use super::authorize::Head;
 use super::endpoint::{Inner, accepted, accepts, anonymous, json, plain};
-use super::session::{self, Found};
+use super::session::{self, Found, Session};
 use super::sse::{self, Events};
-use crate::era::{self, Around, Field, Mirrored, Refusal, Route, modern};
+use crate::era::{self, Around, Refusal, Route, modern};
 use crate::protocol::jsonrpc::{self, Malformed, Message, Notification, Request, RpcError};
 use crate::server::call::{Call, Next};
 use crate::server::dispatch::{self, Intake};
-use crate::server::peer::Peer;
 use crate::signal::{Deadline, Reason, Signal, Wait};
 
-/// The label of the deadline after which a response begins as a stream.
-pub(super) const PATIENCE: &str = "patience";
+/// The label of the deadline after which a response begins as a stream. No application has one of this name.
+const PATIENCE: &str = "smol-mcp: the head of the response is due";
 
 /// What became of a POST by the time its message has been taken.
 pub(super) enum Begun {
@@ -35,30 +36,70 @@ pub(super) struct Waiting {
     call: Guard,
     accepts: Accepts,
     endpoint: Arc<Inner>,
+    /// Whether the client may come back to the stream of the call.
+    kept: bool,
 }
 
-/// Ends a call whose response is dropped before its end: nobody reads it any more.
-pub(super) struct Guard(Option<Arc<Call>>);
+/// Leaves a call whose response is dropped before its end: nobody reads it any more.
+pub(super) struct Guard {
+    call: Option<Arc<Call>>,
+    /// The signal of the request, if the handler has been given another one: it is not to notice that its client has gone.
+    apart: Option<Signal>,
+    /// The session of the call. It is in use until the response ends.
+    session: Option<Arc<Session>>,
+}
 
 impl Guard {
+    pub(super) fn new(
+        call: Arc<Call>,
+        apart: Option<Signal>,
+        session: Option<Arc<Session>>,
+    ) -> Self {
+        let call = Some(call);
+        Self {
+            call,
+            apart,
+            session,
+        }
+    }
+
     pub(super) fn call(&self) -> Option<&Arc<Call>> {
-        self.0.as_ref()
+        self.call.as_ref()
     }
 
-    /// The call has said all it had to say.
+    /// Hands the duty on.
+    fn take(&mut self) -> Self {
+        Self {
+            call: self.call.take(),
+            apart: self.apart.take(),
+            session: self.session.take(),
+        }
+    }
+
+    /// There is no more to read here.
     pub(super) fn disarm(&mut self) {
-        self.0 = None;
+        self.call = None;
     }
 
-    /// Ends the call for a reason that is known.
-    pub(super) fn silence(&mut self, reason: Reason) {
-        if let Some(call) = self.0.take() {
+    /// Tells the handler of an end that is near. Its answer may still leave.
+    pub(super) fn abort(&self, reason: Reason) {
+        if let Some(call) = &self.call {
+            call.controller.abort(reason);
+        }
+    }
+
+    /// Nobody reads here any more, for a reason that is known.
+    pub(super) fn leave(&mut self, reason: Reason) {
+        let Some(call) = self.call.take() else {
+            return;
+        };
+        if !(self.apart.is_some() && matches!(reason, Reason::Disconnected)) {
             call.silence(reason);
         }
     }
 
     pub(super) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Next> {
-        match &self.0 {
+        match &self.call {
             Some(call) => call.poll_next(cx),
             None => Poll::Ready(Next::Silence),
         }
@@ -67,52 +108,31 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.silence(Reason::Disconnected);
-    }
-}
-
-impl Mirrored for HeaderMap {
-    fn field(&self, name: &str) -> Field<'_> {
-        Field::new(self.get_all(name).iter().map(HeaderValue::as_bytes))
+        let fired = self.apart.as_ref().and_then(Signal::reason);
+        self.leave(fired.unwrap_or(Reason::Disconnected));
+        if let Some(session) = &self.session {
+            session.touch();
+        }
     }
 }
 
 /// Takes the message of a POST. What is answered at once is answered here, without a wait.
-pub(super) fn begin(
-    endpoint: &Arc<Inner>,
-    headers: &HeaderMap,
-    body: &[u8],
-    signal: &Signal,
-) -> Begun {
-    let accepts = accepts(headers);
-    if let Some(refusal) = refuse_form(
-        headers,
-        accepts,
-        body.len(),
-        endpoint.server.0.limits.message_bytes,
-    ) {
+pub(super) fn begin(endpoint: &Arc<Inner>, head: &Head<'_>, body: &[u8], signal: &Signal) -> Begun {
+    let accepts = accepts(head.headers);
+    let most = endpoint.server.0.limits.message_bytes;
+    if let Some(refusal) = refuse_form(head.headers, accepts, body.len(), most) {
         return Begun::Done(refusal);
     }
     let post = Post {
         endpoint,
-        headers,
+        head,
         accepts,
         signal,
     };
     match jsonrpc::parse(body) {
         Ok(Message::Request(request)) => post.request(request),
         Ok(Message::Notification(notification)) => Begun::Done(post.notification(&notification)),
-        Ok(Message::Response(response)) => Begun::Done(match session::find(endpoint, headers) {
-            Found::Session(session) => {
-                dispatch::respond(&session.peer, response);
-                accepted()
-            }
-            Found::Unknown => session::gone(None),
-            Found::None => anonymous(
-                400,
-                &RpcError::invalid_request("Invalid request: a response to nothing"),
-            ),
-        }),
+        Ok(Message::Response(response)) => Begun::Done(post.response(response)),
         Ok(Message::Batch(elements)) => post.batch(&elements),
         Err(Malformed { id, error, .. }) => {
             Begun::Done(json(400, era::refuse(id.as_ref(), &error)))
@@ -155,112 +175,167 @@ fn refuse_form(
 /// One POST whose message has been parsed.
 struct Post<'a> {
     endpoint: &'a Arc<Inner>,
-    headers: &'a HeaderMap,
+    head: &'a Head<'a>,
     accepts: Accepts,
     signal: &'a Signal,
 }
 
 impl Post<'_> {
     fn request(&self, request: Request<'_>) -> Begun {
-        let found = session::find(self.endpoint, self.headers);
-        if matches!(found, Found::Unknown) && is_of_a_session(&request) {
-            return Begun::Done(session::gone(Some(&request.id)));
+        let found = session::find(self.endpoint, self.head);
+        if is_of_a_session(&request) {
+            if let Some(refusal) = self.refuse_session(&request, &found) {
+                return Begun::Done(refusal);
+            }
         }
         let around = Around::Http {
-            headers: self.headers,
+            headers: self.head,
             session: found.version(),
         };
-        let offers = self.endpoint.offers();
-        let route = match era::route(&request, around, &offers) {
+        let route = match era::route(&request, around, &self.endpoint.server.0.offers) {
             Ok(route) => route,
             Err(refusal) => return Begun::Done(refused(&request, &refusal)),
         };
-        match route {
-            Route::Handshake => Begun::Done(session::begin(self.endpoint, request, self.signal)),
-            Route::Modern(_) => self.run(&self.endpoint.crowd, request, route),
-            Route::Legacy(..) => match (found, &self.endpoint.sessions) {
-                (Found::Session(session), _) => self.run(&session.peer, request, route),
-                (_, None) => self.run(&self.endpoint.crowd, request, route),
-                (_, Some(_)) => {
-                    let error =
-                        RpcError::invalid_request("Invalid request: Mcp-Session-Id is missing");
-                    Begun::Done(refused(&request, &Refusal::new(400, error)))
-                }
-            },
+        match (route, found) {
+            (Route::Handshake, _) => {
+                let (endpoint, head) = (self.endpoint, self.head);
+                let response = session::begin(endpoint, head, request, self.signal);
+                Begun::Done(in_form(self.accepts, response))
+            }
+            (route @ Route::Legacy(..), Found::Session(session)) => {
+                self.run_in(session, request, route)
+            }
+            (route, _) => {
+                let crowd = &self.endpoint.crowd;
+                let intake = dispatch::run(crowd, request, route, Some(self.head), self.signal);
+                self.attend(intake, None, None)
+            }
         }
     }
 
-    fn run(&self, peer: &Arc<Peer>, request: Request<'_>, route: Route) -> Begun {
-        let intake = dispatch::run(peer, request, route, Some(self.headers), self.signal);
+    /// Checks what a legacy request says of its session.
+    fn refuse_session(&self, request: &Request<'_>, found: &Found) -> Option<Response<Body>> {
+        if matches!(found, Found::Unknown) {
+            return Some(session::gone(Some(&request.id)));
+        }
+        let missing = self.endpoint.sessions.is_some() && matches!(found, Found::None);
+        let refusal = match era::legacy::http_version(self.head, found.version()) {
+            Err(refusal) => refusal,
+            Ok(_) if missing => Refusal::new(400, session::unnamed()),
+            Ok(_) => return None,
+        };
+        Some(refused(request, &refusal))
+    }
+
+    fn run_in(&self, session: Arc<Session>, request: Request<'_>, route: Route) -> Begun {
+        // A handler that runs on must not see that its client has gone. Whatever else fires the signal is passed on.
+        let runs_on = self.endpoint.runs_on() && !self.signal.is_aborted();
+        let apart = runs_on.then(|| self.signal.clone());
+        let never = Signal::never();
+        let caller = if runs_on { &never } else { self.signal };
+        let intake = dispatch::run(&session.peer, request, route, Some(self.head), caller);
+        self.attend(intake, Some(session), apart)
+    }
+
+    /// Takes what there is at once.
+    fn attend(
+        &self,
+        intake: Intake,
+        session: Option<Arc<Session>>,
+        apart: Option<Signal>,
+    ) -> Begun {
         let call = match intake {
             Intake::Silent => return Begun::Done(accepted()),
-            Intake::Answer(answer) => return Begun::Done(self.whole(answer.status, answer.body)),
+            Intake::Answer(answer) => {
+                return Begun::Done(whole(self.accepts, answer.status, answer.body));
+            }
             Intake::Call(call) => call,
         };
+        let next = call.take_next();
         let mut waiting = Waiting {
-            call: Guard(Some(call.clone())),
+            kept: session.is_some() && self.endpoint.store.is_some() && self.accepts.stream,
+            call: Guard::new(call, apart, session),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
         };
-        match call.take_next() {
-            Some(next) => match waiting.respond(next) {
-                Some(response) => Begun::Done(response),
-                None => Begun::Running(waiting),
-            },
+        match next.and_then(|next| waiting.respond(next, self.signal)) {
+            Some(response) => Begun::Done(response),
             None => Begun::Running(waiting),
         }
     }
 
-    /// A response with an answer that was there at once.
-    fn whole(&self, status: u16, body: Vec<u8>) -> Response<Body> {
-        whole(self.accepts, status, body)
+    fn response(&self, response: jsonrpc::Response<'_>) -> Response<Body> {
+        let found = session::find(self.endpoint, self.head);
+        match found {
+            Found::Session(session) => {
+                let version = session.peer.legacy_version();
+                if let Err(refusal) = era::legacy::http_version(self.head, version) {
+                    return anonymous(refusal.status, &refusal.error);
+                }
+                dispatch::respond(&session.peer, response);
+                accepted()
+            }
+            Found::Unknown => session::gone(None),
+            Found::None => {
+                let text = "Invalid request: a response to nothing";
+                anonymous(400, &RpcError::invalid_request(text))
+            }
+        }
     }
 
     fn notification(&self, notification: &Notification<'_>) -> Response<Body> {
-        let claim = modern::claim(&notification.params).is_some();
-        if claim || era::names_modern_version(self.headers) {
-            dispatch::notify(&self.endpoint.crowd, notification);
-            return accepted();
+        let claim = modern::claim(&notification.params);
+        if claim.is_some() || era::names_modern_version(self.head) {
+            return match modern::check_notification(self.head, claim.as_ref()) {
+                Ok(()) => {
+                    dispatch::notify(&self.endpoint.crowd, notification);
+                    accepted()
+                }
+                Err(refusal) => anonymous(refusal.status, &refusal.error),
+            };
         }
-        let found = session::find(self.endpoint, self.headers);
-        if let Err(refusal) = era::legacy::http_version(self.headers, found.version()) {
+        let found = session::find(self.endpoint, self.head);
+        if matches!(found, Found::Unknown) {
+            return session::gone(None);
+        }
+        if let Err(refusal) = era::legacy::http_version(self.head, found.version()) {
             return anonymous(refusal.status, &refusal.error);
         }
-        match (found, &self.endpoint.sessions) {
-            (Found::Session(session), _) => dispatch::notify(&session.peer, notification),
-            (Found::Unknown, Some(_)) => return session::gone(None),
-            (Found::None, Some(_)) => {
-                let error = RpcError::invalid_request("Invalid request: Mcp-Session-Id is missing");
-                return anonymous(400, &error);
-            }
-            (_, None) => dispatch::notify(&self.endpoint.crowd, notification),
+        match found {
+            Found::Session(session) => dispatch::notify(&session.peer, notification),
+            _ if self.endpoint.sessions.is_some() => return anonymous(400, &session::unnamed()),
+            _ => dispatch::notify(&self.endpoint.crowd, notification),
         }
         accepted()
     }
 
     /// Takes an array of messages, where the revision knows such a thing (2025-03-26, basic).
-    fn batch(&self, elements: &[&serde_json::value::RawValue]) -> Begun {
-        let found = session::find(self.endpoint, self.headers);
+    fn batch(&self, elements: &[&RawValue]) -> Begun {
+        let found = session::find(self.endpoint, self.head);
         if matches!(found, Found::Unknown) {
             return Begun::Done(session::gone(None));
         }
-        let version = era::legacy::http_version(self.headers, found.version());
+        let version = era::legacy::http_version(self.head, found.version());
         let peer = match (found, &self.endpoint.sessions) {
             (Found::Session(session), _) => Some(session.peer.clone()),
             (_, None) => Some(self.endpoint.crowd.clone()),
             (_, Some(_)) => None,
         };
-        let (Some(peer), true) = (
-            peer,
-            version.is_ok_and(era::has_batches) && !elements.is_empty(),
-        ) else {
+        let known = version.is_ok_and(era::has_batches)
+            && !elements.is_empty()
+            && !elements.iter().any(|element| has_claim(element));
+        let Some(peer) = peer.filter(|_| known) else {
             let answer = dispatch::refuse_batch();
             return Begun::Done(json(answer.status, answer.body));
         };
-        let mut batch = Batch::default();
+        let mut batch = Batch {
+            answers: Vec::new(),
+            calls: Vec::new(),
+            accepts: self.accepts,
+        };
         for element in elements {
             let around = era::Around::Http {
-                headers: self.headers,
+                headers: self.head,
                 session: peer.legacy_version(),
             };
             batch.take(dispatch::element(&peer, element.get(), around, self.signal));
@@ -277,6 +352,15 @@ fn is_of_a_session(request: &Request<'_>) -> bool {
     request.method != "initialize" && modern::claim(&request.params).is_none()
 }
 
+/// Tells whether an element of a batch claims to be of the era that knows no batches.
+fn has_claim(element: &RawValue) -> bool {
+    match jsonrpc::parse_str(element.get()) {
+        Ok(Message::Request(request)) => modern::claim(&request.params).is_some(),
+        Ok(Message::Notification(note)) => modern::claim(&note.params).is_some(),
+        _ => false,
+    }
+}
+
 fn refused(request: &Request<'_>, refusal: &Refusal) -> Response<Body> {
     json(
         refusal.status,
@@ -284,46 +368,104 @@ fn refused(request: &Request<'_>, refusal: &Refusal) -> Response<Body> {
     )
 }
 
-/// A response with one message, in the form that the client takes.
+/// A response with one message, in the form that the client takes. An error with a status of its own is always JSON.
 fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Body> {
-    match accepts.json {
+    match accepts.json || status != 200 {
         true => json(status, body),
-        false => {
-            let mut response = sse::response(Body::full(sse::event(&body)));
-            *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-            response
-        }
+        false => sse::response(Body::full(sse::event(&body))),
     }
+}
+
+/// Brings a response with one message into the form that the client takes.
+fn in_form(accepts: Accepts, mut response: Response<Body>) -> Response<Body> {
+    let body = std::mem::take(response.body_mut());
+    match body.into_full() {
+        Ok(body) => {
+            let mut formed = whole(accepts, response.status().as_u16(), body);
+            let own = std::mem::take(formed.headers_mut());
+            response.headers_mut().extend(own);
+            *response.body_mut() = formed.into_body();
+        }
+        Err(body) => *response.body_mut() = body,
+    }
+    response
+}
+
+/// The response to a request that its bearer has given up: it is likely that nobody reads it.
+pub(super) fn aborted() -> Response<Body> {
+    plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n")
 }
 
 impl Waiting {
     /// Makes the response of the first thing that the call says; `None` if the client does not take it.
-    fn respond(&mut self, next: Next) -> Option<Response<Body>> {
+    fn respond(&mut self, next: Next, signal: &Signal) -> Option<Response<Body>> {
         match next {
             Next::Answer(answer) => {
                 self.call.disarm();
                 Some(whole(self.accepts, answer.status, answer.body))
             }
             Next::Message(message) if self.accepts.stream => {
-                Some(self.stream(sse::event(&message)))
+                Some(self.stream(Some(message), signal))
             }
-            Next::Message(_) => None,
-            // The client does not want an answer, and its stream ends without one.
-            Next::Silence => {
-                self.call.disarm();
-                Some(sse::response(Body::empty()))
+            Next::Release if self.is_polled() => {
+                // The stream begins, and says right away that it ends.
+                if let Some(call) = self.call.call() {
+                    call.release();
+                }
+                Some(self.stream(None, signal))
             }
+            Next::Message(_) | Next::Release => None,
+            Next::Silence => Some(self.silence()),
         }
     }
 
-    /// Commits to a stream that begins with `first`.
-    fn stream(&mut self, first: Vec<u8>) -> Response<Body> {
-        let call = Guard(self.call.0.take());
-        sse::response(Body::stream(Events::new(
-            call,
-            first,
-            self.endpoint.keep_alive,
-        )))
+    /// The response to a request whose answer nobody wants, or that is not served to its end.
+    fn silence(&mut self) -> Response<Body> {
+        let reason = self.call.call().and_then(|call| call.signal.reason());
+        self.call.disarm();
+        match reason {
+            Some(Reason::ServerClosed) => {
+                plain(StatusCode::SERVICE_UNAVAILABLE, "the server is closing\n")
+            }
+            Some(Reason::Cancelled(_) | Reason::Closed) => sse::response(Body::empty()),
+            _ => aborted(),
+        }
+    }
+
+    fn is_polled(&self) -> bool {
+        let version = self.call.call().map(|call| call.version);
+        self.kept && version.is_some_and(era::has_polling)
+    }
+
+    /// Commits to a stream that begins with `first`, or with a sign of life.
+    fn stream(&mut self, first: Option<Vec<u8>>, signal: &Signal) -> Response<Body> {
+        let call = self.call.take();
+        let part = match (&call.session, call.call()) {
+            (Some(session), Some(call)) if self.kept => {
+                Some(session.open_flow(&self.endpoint, call))
+            }
+            _ => None,
+        };
+        let mut out = Vec::new();
+        match (&part, first) {
+            (Some(part), first) => {
+                let mut carrier = part.flow.carrier();
+                carrier.begin(&mut out);
+                if let Some(first) = first {
+                    carrier.push(&mut out, &first);
+                }
+            }
+            (None, Some(first)) => sse::push(&mut out, &first),
+            (None, None) => {}
+        }
+        if out.is_empty() {
+            out.extend_from_slice(sse::COMMENT);
+        }
+        let events = Events::new(call, out, self.endpoint.keep_alive, signal);
+        sse::response(Body::stream(match part {
+            Some(part) => events.part(part),
+            None => events,
+        }))
     }
 
     /// Waits for the first thing that the call says.
@@ -337,18 +479,21 @@ impl Waiting {
         loop {
             match future::poll_fn(|cx| self.poll(cx, &mut wait, watched)).await {
                 Event::Next(next) => {
-                    if let Some(response) = self.respond(next) {
+                    if let Some(response) = self.respond(next, signal) {
                         return response;
                     }
                 }
                 Event::Fired(Reason::Deadline(Some(PATIENCE))) => {
-                    return self.stream(sse::COMMENT.to_vec());
+                    return self.stream(None, signal);
                 }
                 // What ends within the grace is still answered; after it the call is ended by the server.
-                Event::Fired(Reason::ServerClosed) => watched = false,
+                Event::Fired(Reason::ServerClosed) => {
+                    self.call.abort(Reason::ServerClosed);
+                    watched = false;
+                }
                 Event::Fired(reason) => {
-                    self.call.silence(reason);
-                    return plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n");
+                    self.call.leave(reason);
+                    return aborted();
                 }
             }
         }
@@ -371,10 +516,10 @@ enum Event {
 }
 
 /// The answers of a batch, as far as they are there.
-#[derive(Default)]
 pub(super) struct Batch {
     answers: Vec<Vec<u8>>,
     calls: Vec<Guard>,
+    accepts: Accepts,
 }
 
 impl Batch {
@@ -382,13 +527,20 @@ impl Batch {
         match intake {
             Intake::Silent => {}
             Intake::Answer(answer) => self.answers.push(answer.body),
-            Intake::Call(call) => self.calls.push(Guard(Some(call))),
+            Intake::Call(call) => self.calls.push(Guard::new(call, None, None)),
         }
     }
 
     fn response(self) -> Response<Body> {
         if self.answers.is_empty() {
             return accepted();
+        }
+        if !self.accepts.json {
+            let mut out = Vec::new();
+            self.answers
+                .iter()
+                .for_each(|answer| sse::push(&mut out, answer));
+            return sse::response(Body::full(out));
         }
         let mut body = b"[".to_vec();
         body.extend_from_slice(&self.answers.join(&b","[..]));
@@ -398,21 +550,48 @@ impl Batch {
 
     /// Waits for all that is missing. Messages that would precede an answer have no place in an array.
     pub(super) async fn wait(mut self, signal: &Signal) -> Response<Body> {
+        let mut wait = Some(signal.aborted());
         for mut call in std::mem::take(&mut self.calls) {
-            loop {
-                let next = signal.run(future::poll_fn(|cx| call.poll_next(cx))).await;
-                match next {
-                    Ok(Next::Message(_)) => continue,
-                    Ok(Next::Answer(answer)) => self.answers.push(answer.body),
-                    Ok(Next::Silence) => {}
-                    Err(aborted) => {
-                        call.silence(aborted.into_reason());
-                    }
-                }
-                call.disarm();
-                break;
+            while call.call().is_some() {
+                future::poll_fn(|cx| self.poll_call(&mut call, &mut wait, cx)).await;
             }
         }
         self.response()
+    }
+
+    fn poll_call(
+        &mut self,
+        call: &mut Guard,
+        wait: &mut Option<Wait>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        match call.poll_next(cx) {
+            Poll::Ready(Next::Message(_) | Next::Release) => return Poll::Ready(()),
+            Poll::Ready(Next::Answer(answer)) => {
+                self.answers.push(answer.body);
+                call.disarm();
+                return Poll::Ready(());
+            }
+            Poll::Ready(Next::Silence) => {
+                call.disarm();
+                return Poll::Ready(());
+            }
+            Poll::Pending => {}
+        }
+        let Some(fired) = wait.as_mut() else {
+            return Poll::Pending;
+        };
+        match Pin::new(fired).poll(cx) {
+            Poll::Pending => Poll::Pending,
+            // The signals of all calls have fired with this one; what ends within the grace is still answered.
+            Poll::Ready(Reason::ServerClosed) => {
+                *wait = None;
+                Poll::Pending
+            }
+            Poll::Ready(reason) => {
+                call.leave(reason);
+                Poll::Ready(())
+            }
+        }
     }
 }

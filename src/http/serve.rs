@@ -49,7 +49,7 @@ pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> 
     let server = endpoint.server().clone();
     let closed = async {
         server.closed().aborted().await;
-        closer.close(server.0.limits.grace).await;
+        closer.close(server.0.grace_left()).await;
         Ok(())
     };
     future::or(listener.serve(endpoint), closed).await

@@ -2,7 +2,7 @@
 //!
 //! (MCP 2025-11-25, basic/transports, "Session Management")
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,33 +12,58 @@ use std::time::{Duration, Instant};
 
 use futures_lite::Stream;
 use http::header::{HeaderName, HeaderValue};
-use http::{HeaderMap, Response, StatusCode};
+use http::{Response, StatusCode};
 
 use super::Body;
-use super::endpoint::{Inner, accepts, json, plain};
-use super::sse::{self, Pulse};
+use super::authorize::Head;
+use super::endpoint::{Inner, accepts, anonymous, json, plain};
+use super::flow::{self, Carrier, EventId, Flow};
+use super::post::Guard;
+use super::sse::{self, Events, Part, Pulse};
 use crate::era::{self, Route};
 use crate::protocol::Version;
 use crate::protocol::jsonrpc::{Id, Request, RpcError};
+use crate::random;
+use crate::server::call::Call;
 use crate::server::dispatch::{self, Intake};
 use crate::server::peer::{Kind, Peer};
-use crate::signal::{Reason, Signal};
+use crate::signal::{Reason, Signal, Wait};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// As many streams of a session are kept for their client whose handlers have ended.
+const MOST_FLOWS: usize = 64;
+
+/// Sessions are looked through for idle ones at most this often.
+const SWEEP: Duration = Duration::from_secs(60);
 
 /// The sessions of an endpoint.
 pub(super) struct Sessions {
-    table: Mutex<HashMap<String, Arc<Session>>>,
+    table: Mutex<Table>,
     most: usize,
     idle: Duration,
+}
+
+#[derive(Default)]
+struct Table {
+    by_id: HashMap<Arc<str>, Arc<Session>>,
+    swept: Option<Instant>,
 }
 
 /// One session: a peer with a name.
 pub(super) struct Session {
     pub(super) peer: Arc<Peer>,
+    id: Arc<str>,
+    /// Whom it was opened by, if that is known. Only the same may use it.
+    owner: Option<Box<str>>,
     touched: Mutex<Instant>,
-    /// Counts the GET streams. The newest one gets the messages, those before it have ended.
+    /// Counts the streams whose events have ids.
     streams: AtomicU64,
+    /// The stream of messages that belong to no request.
+    listening: Mutex<Carrier>,
+    /// The streams of calls that their client may come back to.
+    flows: Mutex<BTreeMap<u64, Arc<Flow>>>,
 }
 
 /// What the `Mcp-Session-Id` of a request names.
@@ -74,53 +99,95 @@ impl Sessions {
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+    fn table(&self) -> MutexGuard<'_, Table> {
         self.table
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn get(&self, id: &str) -> Option<Arc<Session>> {
-        let session = self.table().get(id).cloned()?;
-        session.touch();
+    fn get(&self, endpoint: &Inner, id: &str) -> Option<Arc<Session>> {
+        self.sweep(endpoint, SWEEP.min(self.idle));
+        let session = self.table().by_id.get(id).cloned()?;
+        if session.is_idle(self.idle) {
+            self.remove(id);
+            session.end(endpoint);
+            return None;
+        }
         Some(session)
     }
 
-    /// Ends the sessions that nobody uses. Tells whether there is room for one more.
-    fn sweep(&self) -> bool {
-        let mut ended = Vec::new();
+    /// Ends the sessions that nobody uses, unless that was done `lately`.
+    fn sweep(&self, endpoint: &Inner, lately: Duration) {
         let mut table = self.table();
-        table.retain(|_, session| {
+        if table.swept.is_some_and(|swept| swept.elapsed() < lately) {
+            return;
+        }
+        table.swept = Some(Instant::now());
+        let mut ended = Vec::new();
+        table.by_id.retain(|_, session| {
             let idle = session.is_idle(self.idle);
             if idle {
                 ended.push(session.clone());
             }
             !idle
         });
-        let room = table.len() < self.most;
         drop(table);
-        ended.iter().for_each(|session| session.end());
+        ended.iter().for_each(|session| session.end(endpoint));
+    }
+
+    /// Enters a session, unless there are too many.
+    fn insert(&self, session: Session) -> bool {
+        let mut table = self.table();
+        let room = table.by_id.len() < self.most;
+        if room {
+            table.by_id.insert(session.id.clone(), Arc::new(session));
+        }
         room
     }
 
-    fn insert(&self, id: String, session: Arc<Session>) {
-        self.table().insert(id, session);
+    fn remove(&self, id: &str) -> Option<Arc<Session>> {
+        self.table().by_id.remove(id)
     }
 
-    fn remove(&self, id: &str) -> Option<Arc<Session>> {
-        self.table().remove(id)
+    fn is_full(&self) -> bool {
+        self.table().by_id.len() >= self.most
     }
 }
 
 impl Session {
+    fn new(id: Arc<str>, owner: Option<&str>, peer: Arc<Peer>) -> Self {
+        Self {
+            peer,
+            id,
+            owner: owner.map(Into::into),
+            touched: Mutex::new(Instant::now()),
+            streams: AtomicU64::new(0),
+            listening: Mutex::new(Carrier::plain()),
+            flows: Mutex::default(),
+        }
+    }
+
     fn touched(&self) -> MutexGuard<'_, Instant> {
         self.touched
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn touch(&self) {
+    /// Notes that the session is in use.
+    pub(super) fn touch(&self) {
         *self.touched() = Instant::now();
+    }
+
+    fn listening(&self) -> MutexGuard<'_, Carrier> {
+        self.listening
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    fn flows(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Flow>>> {
+        self.flows
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// A session whose client has a stream open, or waits for an answer, is in use.
@@ -130,63 +197,130 @@ impl Session {
     }
 
     /// Aborts what runs, and ends the streams. Handlers run to their ends; nothing of them leaves.
-    fn end(&self) {
+    fn end(&self, endpoint: &Inner) {
+        // The responses that carry the streams find that they do no more, and keep nothing.
+        self.listening().turn += 1;
+        // Not under the lock: whoever carries a stream takes it while it holds that of the stream.
+        let flows = std::mem::take(&mut *self.flows());
+        for flow in flows.into_values() {
+            flow.carrier().turn += 1;
+            flow.call.silence(Reason::Closed);
+        }
         for call in self.peer.inflight.calls() {
             call.silence(Reason::Closed);
         }
         self.peer.feed.close();
+        if let Some(store) = &endpoint.store {
+            store.forget(&self.id);
+        }
+    }
+
+    /// A new stream, with ids if there is a store that keeps its events.
+    fn carrier(&self, endpoint: &Inner) -> Carrier {
+        let Some(store) = &endpoint.store else {
+            return Carrier::plain();
+        };
+        let polled = self.peer.legacy_version().is_some_and(era::has_polling);
+        let number = self.streams.fetch_add(1, Ordering::Relaxed) + 1;
+        Carrier::kept(
+            store.clone(),
+            self.id.clone(),
+            number,
+            polled,
+            endpoint.retry,
+        )
+    }
+
+    /// Makes the stream of a call one that its client may come back to.
+    pub(super) fn open_flow(self: &Arc<Self>, endpoint: &Inner, call: &Arc<Call>) -> Part {
+        let carrier = self.carrier(endpoint);
+        let number = carrier.stream().unwrap_or_default();
+        let flow = Flow::new(call.clone(), number, carrier);
+        let mut flows = self.flows();
+        // Those that run are bounded by the calls in flight.
+        let ended = |flow: &&Arc<Flow>| !flow.call.is_open();
+        if flows.len() >= MOST_FLOWS && flows.values().filter(ended).count() >= MOST_FLOWS {
+            let oldest = flows.values().find(ended).map(|flow| flow.stream);
+            oldest.map(|oldest| flows.remove(&oldest));
+        }
+        flows.insert(number, flow.clone());
+        Part {
+            session: self.clone(),
+            flow,
+            turn: 0,
+        }
+    }
+
+    /// Forgets a stream that has said all it had to say.
+    pub(super) fn close_flow(&self, flow: &Flow) {
+        self.flows().remove(&flow.stream);
     }
 }
 
 /// Finds the session that a request names.
-pub(super) fn find(endpoint: &Inner, headers: &HeaderMap) -> Found {
-    let (Some(sessions), Some(id)) = (&endpoint.sessions, headers.get(SESSION_ID)) else {
+pub(super) fn find(endpoint: &Inner, head: &Head<'_>) -> Found {
+    let (Some(sessions), Some(id)) = (&endpoint.sessions, head.headers.get(SESSION_ID)) else {
         return Found::None;
     };
-    match id.to_str().ok().and_then(|id| sessions.get(id)) {
-        Some(session) => Found::Session(session),
-        None => Found::Unknown,
+    match id.to_str().ok().and_then(|id| sessions.get(endpoint, id)) {
+        // To anybody else it does not exist (2025-11-25, security best practices, "Session Hijacking").
+        Some(session) if session.owner.as_deref() == head.owner() => {
+            session.touch();
+            Found::Session(session)
+        }
+        _ => Found::Unknown,
     }
 }
 
 /// The answer to a request of a session that is no more.
 pub(super) fn gone(id: Option<&Id>) -> Response<Body> {
-    json(
-        404,
-        era::refuse(
-            id,
-            &RpcError::invalid_request("Invalid request: the session has ended"),
-        ),
-    )
+    let error = RpcError::invalid_request("Invalid request: the session has ended");
+    json(404, era::refuse(id, &error))
+}
+
+/// The error for a request that should have named its session.
+pub(super) fn unnamed() -> RpcError {
+    RpcError::invalid_request("Invalid request: Mcp-Session-Id is missing")
 }
 
 /// Serves `initialize`.
-pub(super) fn begin(endpoint: &Inner, request: Request<'_>, signal: &Signal) -> Response<Body> {
+pub(super) fn begin(
+    endpoint: &Inner,
+    head: &Head<'_>,
+    request: Request<'_>,
+    signal: &Signal,
+) -> Response<Body> {
     let Some(sessions) = &endpoint.sessions else {
         return shake_hands(&endpoint.crowd, request, signal);
     };
-    if !sessions.sweep() {
-        let error = RpcError::new(RpcError::INTERNAL_ERROR, "Too many sessions");
-        return json(503, era::refuse(Some(&request.id), &error));
+    if matches!(find(endpoint, head), Found::Session(_)) {
+        let error = RpcError::invalid_request("Invalid request: already initialized");
+        return json(400, era::refuse(Some(&request.id), &error));
     }
-    let id = match new_id() {
-        Ok(id) => id,
+    let too_many = || RpcError::new(RpcError::INTERNAL_ERROR, "Too many sessions");
+    sessions.sweep(endpoint, SWEEP.min(sessions.idle));
+    if sessions.is_full() {
+        sessions.sweep(endpoint, Duration::ZERO);
+        if sessions.is_full() {
+            return json(503, era::refuse(Some(&request.id), &too_many()));
+        }
+    }
+    let name = match new_id() {
+        Ok(name) => name,
         Err(err) => {
             log::error!("no random bytes for a session: {err}");
             return json(500, era::refuse(Some(&request.id), &RpcError::internal()));
         }
     };
     let peer = Peer::new(&endpoint.server.0, Kind::Session);
+    let id = request.id.clone();
     let mut response = shake_hands(&peer, request, signal);
     if peer.legacy_version().is_some() {
-        let value = HeaderValue::from_str(&id).expect("hexadecimal digits");
+        let value = HeaderValue::from_str(&name).expect("hexadecimal digits");
         response.headers_mut().insert(SESSION_ID, value);
-        let session = Session {
-            peer,
-            touched: Mutex::new(Instant::now()),
-            streams: AtomicU64::new(0),
-        };
-        sessions.insert(id, Arc::new(session));
+        if !sessions.insert(Session::new(name.into(), head.owner(), peer)) {
+            return json(503, era::refuse(Some(&id), &too_many()));
+        }
     }
     response
 }
@@ -200,83 +334,182 @@ fn shake_hands(peer: &Arc<Peer>, request: Request<'_>, signal: &Signal) -> Respo
 
 /// 128 random bits: nobody guesses another's.
 fn new_id() -> io::Result<String> {
-    let mut bytes = [0_u8; 16];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        filled +=
-            rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
-    }
+    let bytes = random::bytes::<16>()?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Serves GET: the stream of messages that belong to no request.
-pub(super) fn listen(endpoint: &Inner, headers: &HeaderMap) -> Response<Body> {
-    if !accepts(headers).stream {
+/// Finds the session of a GET or DELETE, which is nothing without one.
+fn find_named(endpoint: &Inner, head: &Head<'_>) -> Result<Arc<Session>, Box<Response<Body>>> {
+    let found = find(endpoint, head);
+    if let Err(refusal) = era::legacy::http_version(head, found.version()) {
+        return Err(anonymous(refusal.status, &refusal.error).into());
+    }
+    match found {
+        Found::None => Err(anonymous(400, &unnamed()).into()),
+        Found::Unknown => Err(gone(None).into()),
+        Found::Session(session) => Ok(session),
+    }
+}
+
+/// Serves GET: the stream of messages that belong to no request, or the rest of a stream that broke.
+pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Response<Body> {
+    if !accepts(head.headers).stream {
         return plain(
             StatusCode::NOT_ACCEPTABLE,
             "the client must accept text/event-stream\n",
         );
     }
-    match find(endpoint, headers) {
-        Found::None => plain(StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing\n"),
-        Found::Unknown => gone(None),
-        Found::Session(session) => {
-            let number = session.streams.fetch_add(1, Ordering::SeqCst) + 1;
-            // The stream before this one looks again, and finds that it is the newest no more.
-            session.peer.feed.nudge();
-            let messages = Messages {
-                session,
-                number,
-                begun: false,
-                pulse: Pulse::new(endpoint.keep_alive),
-            };
-            sse::response(Body::stream(messages))
+    let session = match find_named(endpoint, head) {
+        Ok(session) => session,
+        Err(refusal) => return *refusal,
+    };
+    match head
+        .headers
+        .get(LAST_EVENT_ID)
+        .filter(|_| endpoint.store.is_some())
+    {
+        None => {
+            let mut listening = session.listening();
+            let turn = listening.turn + 1;
+            *listening = session.carrier(endpoint);
+            listening.turn = turn;
+            let mut first = Vec::new();
+            listening.begin(&mut first);
+            drop(listening);
+            messages(endpoint, session, turn, first)
         }
+        Some(id) => resume(endpoint, session, id, signal),
     }
 }
 
-/// Serves DELETE.
-pub(super) fn end(endpoint: &Inner, headers: &HeaderMap) -> Response<Body> {
-    let id = headers.get(SESSION_ID).and_then(|id| id.to_str().ok());
-    let (Some(sessions), Some(id)) = (&endpoint.sessions, id) else {
-        return plain(StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing\n");
+/// Continues a stream behind the last event that the client has seen of it.
+fn resume(
+    endpoint: &Inner,
+    session: Arc<Session>,
+    id: &HeaderValue,
+    signal: &Signal,
+) -> Response<Body> {
+    let unknown = || {
+        anonymous(
+            400,
+            &RpcError::invalid_request("Invalid request: Last-Event-ID is unknown"),
+        )
     };
-    match sessions.remove(id) {
-        None => gone(None),
-        Some(session) => {
-            session.end();
-            let mut response = Response::new(Body::empty());
-            *response.status_mut() = StatusCode::NO_CONTENT;
-            response
-        }
+    let Some(id) = id.to_str().ok().and_then(EventId::parse) else {
+        return unknown();
+    };
+    let Some(store) = &endpoint.store else {
+        return unknown();
+    };
+    let mut out = Vec::new();
+    let mut listening = session.listening();
+    if listening.stream() == Some(id.stream) {
+        flow::replay(&**store, &session.id, id, &mut out);
+        listening.turn += 1;
+        let turn = listening.turn;
+        drop(listening);
+        return messages(endpoint, session, turn, out);
     }
+    drop(listening);
+    let flow = session.flows().get(&id.stream).cloned();
+    let Some(flow) = flow else {
+        // All was sent once, and perhaps not all arrived.
+        return match flow::replay(&**store, &session.id, id, &mut out) {
+            true => sse::response(Body::full(out)),
+            false => unknown(),
+        };
+    };
+    let mut carrier = flow.carrier();
+    flow::replay(&**store, &session.id, id, &mut out);
+    carrier.turn += 1;
+    let turn = carrier.turn;
+    drop(carrier);
+    flow.call.nudge();
+    let guard = Guard::new(
+        flow.call.clone(),
+        endpoint.runs_on().then(|| signal.clone()),
+        Some(session.clone()),
+    );
+    let part = Part {
+        session,
+        flow,
+        turn,
+    };
+    sse::response(Body::stream(
+        Events::new(guard, out, endpoint.keep_alive, signal).part(part),
+    ))
+}
+
+/// Serves DELETE.
+pub(super) fn end(endpoint: &Inner, head: &Head<'_>) -> Response<Body> {
+    let session = match find_named(endpoint, head) {
+        Ok(session) => session,
+        Err(refusal) => return *refusal,
+    };
+    if let Some(sessions) = &endpoint.sessions {
+        sessions.remove(&session.id);
+    }
+    session.end(endpoint);
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response
+}
+
+/// A response that carries the messages of a session from now on.
+fn messages(
+    endpoint: &Inner,
+    session: Arc<Session>,
+    turn: u64,
+    mut first: Vec<u8>,
+) -> Response<Body> {
+    // The response before this one looks again, and finds that it is the newest no more.
+    session.peer.feed.nudge();
+    if first.is_empty() {
+        // Clients learn that the stream stands.
+        first.extend_from_slice(sse::COMMENT);
+    }
+    sse::response(Body::stream(Messages {
+        session,
+        turn,
+        first,
+        pulse: Pulse::new(endpoint.keep_alive),
+        closed: endpoint.server.closed().aborted(),
+    }))
 }
 
 /// The messages of a session, as events.
 struct Messages {
     session: Arc<Session>,
-    number: u64,
-    begun: bool,
+    turn: u64,
+    first: Vec<u8>,
     pulse: Pulse,
+    closed: Wait,
 }
 
 impl Stream for Messages {
     type Item = io::Result<Vec<u8>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.session.streams.load(Ordering::SeqCst) != self.number {
+        let this = &mut *self;
+        let mut out = std::mem::take(&mut this.first);
+        let mut ended = Pin::new(&mut this.closed).poll(cx).is_ready();
+        let mut listening = this.session.listening();
+        ended |= listening.turn != this.turn;
+        while !ended {
+            match this.session.peer.feed.poll_message(cx) {
+                Poll::Ready(Some(message)) => listening.push(&mut out, &message),
+                Poll::Ready(None) => ended = true,
+                Poll::Pending => break,
+            }
+        }
+        drop(listening);
+        if !out.is_empty() {
+            return Poll::Ready(Some(Ok(out)));
+        }
+        if ended {
             return Poll::Ready(None);
         }
-        match self.session.peer.feed.poll_message(cx) {
-            Poll::Ready(Some(message)) => return Poll::Ready(Some(Ok(sse::event(&message)))),
-            Poll::Ready(None) => return Poll::Ready(None),
-            Poll::Pending => {}
-        }
-        if !std::mem::replace(&mut self.begun, true) {
-            // Clients learn that the stream stands.
-            return Poll::Ready(Some(Ok(sse::COMMENT.to_vec())));
-        }
-        self.pulse
+        this.pulse
             .poll(cx)
             .map(|()| Some(Ok(sse::COMMENT.to_vec())))
     }
@@ -285,8 +518,24 @@ impl Stream for Messages {
 impl Drop for Messages {
     fn drop(&mut self) {
         self.session.touch();
-        if self.session.streams.load(Ordering::SeqCst) == self.number {
+        if self.session.listening().turn == self.turn {
             self.session.peer.feed.forget();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // R113, R114, R325
+    #[test]
+    fn names_of_sessions_are_128_random_bits_in_visible_characters() {
+        let names: std::collections::HashSet<_> = (0..1000).map(|_| new_id().unwrap()).collect();
+        assert_eq!(names.len(), 1000);
+        for name in names {
+            assert_eq!(name.len(), 32);
+            assert!(name.bytes().all(|byte| byte.is_ascii_hexdigit()));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use http::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 
 use super::Body;
+use super::flow::{Carrier, Flow};
 use super::post::Guard;
+use super::session::Session;
 use crate::server::call::Next;
 use crate::signal::{Reason, Signal, Wait};
 
@@ -24,7 +27,7 @@ pub(super) fn event(message: &[u8]) -> Vec<u8> {
     out
 }
 
-fn push(out: &mut Vec<u8>, message: &[u8]) {
+pub(super) fn push(out: &mut Vec<u8>, message: &[u8]) {
     out.extend_from_slice(b"data: ");
     out.extend_from_slice(message);
     out.extend_from_slice(b"\n\n");
@@ -43,19 +46,102 @@ pub(super) fn response(body: Body) -> Response<Body> {
     response
 }
 
-/// What a call says, as events, up to its answer. Dropped before that, it ends the call.
+/// What a call says, as events, up to its answer. Dropped before that, it leaves the call.
 pub(super) struct Events {
     call: Guard,
-    first: Option<Vec<u8>>,
+    first: Vec<u8>,
+    /// Set if the stream can be left and taken up again.
+    part: Option<Part>,
     pulse: Pulse,
+    /// The signal of the request, as long as it matters.
+    watch: Option<Wait>,
+}
+
+/// The place of a response among those that carry one stream.
+pub(super) struct Part {
+    pub(super) session: Arc<Session>,
+    pub(super) flow: Arc<Flow>,
+    pub(super) turn: u64,
 }
 
 impl Events {
-    pub(super) fn new(call: Guard, first: Vec<u8>, keep_alive: Duration) -> Self {
+    pub(super) fn new(call: Guard, first: Vec<u8>, keep_alive: Duration, signal: &Signal) -> Self {
         Self {
             call,
-            first: Some(first),
+            first,
+            part: None,
             pulse: Pulse::new(keep_alive),
+            watch: Some(signal.aborted()),
+        }
+    }
+
+    /// Makes it a stream that can be taken up again.
+    pub(super) fn part(mut self, part: Part) -> Self {
+        self.part = Some(part);
+        self
+    }
+
+    /// Looks whether the one who reads wants no more.
+    fn poll_watch(&mut self, cx: &mut Context<'_>) {
+        let fired = self.watch.as_mut().map(|wait| Pin::new(wait).poll(cx));
+        if let Some(Poll::Ready(reason)) = fired {
+            self.watch = None;
+            match reason {
+                // What ends within the grace is still answered; after it the call is ended by the server.
+                Reason::ServerClosed => self.call.abort(Reason::ServerClosed),
+                reason => self.call.leave(reason),
+            }
+        }
+    }
+
+    /// Takes all that the call has to say now.
+    fn poll_call(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
+        let Some(Part {
+            session,
+            flow,
+            turn,
+        }) = &self.part
+        else {
+            return drain(&mut self.call, None, cx, out);
+        };
+        let mut carrier = flow.carrier();
+        if carrier.turn != *turn {
+            // The client has come back on another connection, which carries the stream now.
+            return self.call.disarm();
+        }
+        drain(&mut self.call, Some(&mut carrier), cx, out);
+        if flow.is_over() {
+            session.close_flow(flow);
+        }
+    }
+}
+
+/// Writes what a call has to say; the guard is disarmed when that was all for this response.
+fn drain(
+    call: &mut Guard,
+    mut carrier: Option<&mut Carrier>,
+    cx: &mut Context<'_>,
+    out: &mut Vec<u8>,
+) {
+    while let Poll::Ready(next) = call.poll_next(cx) {
+        let (message, over) = match next {
+            Next::Message(message) => (message, false),
+            Next::Answer(answer) => (answer.body, true),
+            Next::Silence => return call.disarm(),
+            Next::Release => match &carrier {
+                Some(carrier) if carrier.polled => {
+                    out.extend_from_slice(carrier.retry().as_bytes());
+                    return call.disarm();
+                }
+                _ => continue,
+            },
+        };
+        match &mut carrier {
+            Some(carrier) => carrier.push(out, &message),
+            None => push(out, &message),
+        }
+        if over {
+            return call.disarm();
         }
     }
 }
@@ -64,18 +150,11 @@ impl Stream for Events {
     type Item = io::Result<Vec<u8>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut out = self.first.take().unwrap_or_default();
+        let mut out = std::mem::take(&mut self.first);
+        self.poll_watch(cx);
         // All that is there goes into one write.
-        while self.call.call().is_some() {
-            match self.call.poll_next(cx) {
-                Poll::Pending => break,
-                Poll::Ready(Next::Message(message)) => push(&mut out, &message),
-                Poll::Ready(Next::Answer(answer)) => {
-                    push(&mut out, &answer.body);
-                    self.call.disarm();
-                }
-                Poll::Ready(Next::Silence) => self.call.disarm(),
-            }
+        if self.call.call().is_some() {
+            self.poll_call(cx, &mut out);
         }
         if !out.is_empty() {
             return Poll::Ready(Some(Ok(out)));
@@ -87,7 +166,7 @@ impl Stream for Events {
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        match self.first.is_none() && self.call.call().is_none() {
+        match self.first.is_empty() && self.call.call().is_none() {
             true => (0, Some(0)),
             false => (0, None),
         }

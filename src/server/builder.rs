@@ -66,6 +66,7 @@ pub struct Builder {
     cache: Cache,
     spawner: Spawner,
     hooks: Hooks,
+    deadline: Option<Duration>,
     tools: Vec<Tool>,
     resources: Vec<Resource>,
     templates: Vec<ResourceTemplate>,
@@ -87,6 +88,7 @@ impl Builder {
             cache: Cache::default(),
             spawner: Spawner::default(),
             hooks: Hooks::default(),
+            deadline: None,
             tools: Vec::new(),
             resources: Vec::new(),
             templates: Vec::new(),
@@ -207,6 +209,15 @@ impl Builder {
         self
     }
 
+    /// Sets a deadline for every handler, tools with one of their own excepted.
+    ///
+    /// Counted from the arrival of the request. When it passes, the signal of the call fires and the client is told; a
+    /// handler that ignores that runs to its end, and its result is thrown away.
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
+        self
+    }
+
     /// Runs handlers on an executor of the application's instead of smol's global one.
     pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
         self.spawner = Spawner::on(executor);
@@ -278,8 +289,10 @@ impl Builder {
             seal,
             bus: Default::default(),
             hooks: self.hooks,
+            deadline: self.deadline,
             peers: Default::default(),
             closing: Default::default(),
+            grace_ends: Default::default(),
         };
         Ok(Server(Arc::new(inner)))
     }

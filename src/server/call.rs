@@ -3,25 +3,33 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
 
 use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
-use super::peer::{self, Peer};
+use super::inflight::Leaving;
+use super::peer::Peer;
+use super::principal::Principal;
 use super::progress::Amount;
 use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
 use crate::protocol::jsonrpc::{Id, RpcError};
 use crate::protocol::{Cache, LogLevel, ProgressToken, ToolResult, Version};
-use crate::signal::{Controller, Reason, Signal};
+use crate::signal::{Controller, Deadline, Reason, Signal};
 
 /// How many messages of one call wait for a slow client before progress coalesces.
 const WAITING: usize = 16;
 
 /// What a client reads of a failure that is not for it.
 const GENERIC: &str = "The tool failed.";
+
+/// The label of the deadline that the author of a tool or of the server set.
+const DEADLINE: &str = "the call's deadline";
+
+/// What a client reads of a handler that has not ended by the deadline its author set.
+const LATE: &str = "The deadline of this call has passed.";
 
 /// One message that answers a request, with the HTTP status that goes with it.
 #[derive(Debug)]
@@ -59,6 +67,8 @@ pub(crate) enum Next {
     Answer(Answer),
     /// Nothing follows, not even an answer: the client does not want it.
     Silence,
+    /// The handler lets go of the stream. What follows may wait until the client asks for it.
+    Release,
 }
 
 /// One request, from its envelope to its answer.
@@ -81,6 +91,10 @@ pub(crate) struct Call {
     pub(crate) started: Instant,
     /// What the handler asks its client.
     pub(crate) asks: Asks,
+    /// When the client is answered for a handler that is late. The signal fires then too.
+    pub(crate) deadline: Option<Deadline>,
+    /// Whom the request comes from, where the transport knows.
+    pub(crate) principal: Option<Principal>,
     outlet: Mutex<Outlet>,
 }
 
@@ -91,6 +105,8 @@ struct Outlet {
     queue: VecDeque<Queued>,
     answer: Option<Answer>,
     last_progress: Option<Amount>,
+    /// The handler has let go of its stream, and no transport has been told yet.
+    released: bool,
     /// The transport learns of news: by the peer's list of calls with something to say, or by a waker of its own.
     listed: bool,
     waker: Option<Waker>,
@@ -117,7 +133,8 @@ impl Outlet {
         }
         match self.answer.take() {
             Some(answer) => Some(Next::Answer(answer)),
-            None => (self.gate == Gate::Silent).then_some(Next::Silence),
+            None if self.gate == Gate::Silent => Some(Next::Silence),
+            None => std::mem::take(&mut self.released).then_some(Next::Release),
         }
     }
 }
@@ -133,12 +150,18 @@ pub(crate) struct Begin {
     pub(crate) log_level: Option<LogLevel>,
     pub(crate) meta: Option<Box<RawValue>>,
     pub(crate) asks: Asks,
+    /// How long the handler may take.
+    pub(crate) deadline: Option<Duration>,
+    pub(crate) principal: Option<Principal>,
 }
 
 impl Call {
     pub(crate) fn new(peer: Arc<Peer>, begin: Begin, caller: &Signal) -> Arc<Self> {
         let controller = Controller::new();
-        let signal = controller.signal().any(caller);
+        let deadline = begin
+            .deadline
+            .map(|deadline| Deadline::after(deadline).named(DEADLINE));
+        let signal = controller.signal().any(caller).any(deadline);
         let Begin {
             key,
             id,
@@ -149,6 +172,8 @@ impl Call {
             log_level,
             meta,
             asks,
+            principal,
+            ..
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
         Arc::new(Self {
@@ -165,6 +190,8 @@ impl Call {
             meta,
             started,
             asks,
+            deadline,
+            principal,
             outlet,
         })
     }
@@ -240,10 +267,37 @@ impl Call {
         self.announce(outlet);
     }
 
+    /// Lets go of the stream that carries the call, where the transport can do without.
+    pub(crate) fn release(self: &Arc<Self>) {
+        let mut outlet = self.outlet();
+        if outlet.gate == Gate::Open {
+            outlet.released = true;
+            self.announce(outlet);
+        }
+    }
+
+    /// Tells whether there is nothing left to say, and never will be.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn is_over(&self) -> bool {
+        let outlet = self.outlet();
+        outlet.gate != Gate::Open && outlet.queue.is_empty() && outlet.answer.is_none()
+    }
+
+    /// Wakes whoever reads the call, to look whether it still should.
+    #[cfg_attr(not(feature = "http"), allow(dead_code))]
+    pub(crate) fn nudge(&self) {
+        let waker = self.outlet().waker.take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
     /// Takes the outcome of the handler: the one place from which an answer leaves.
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
             let answer = self.answer(outcome);
+            // Before the answer can be seen: who sees it may use the id again.
+            let _leaving = self.leave();
             let mut outlet = self.outlet();
             if outlet.gate == Gate::Open {
                 outlet.gate = Gate::Answered;
@@ -262,17 +316,41 @@ impl Call {
                 self.subject,
                 self.id
             );
+            drop(self.leave());
         }
         self.asks.finish();
-        self.retire();
+    }
+
+    /// Tells whether the deadline is what fired the signal.
+    pub(crate) fn is_late(&self) -> bool {
+        let fired = self.deadline.and_then(|_| self.signal.reason());
+        matches!(fired, Some(Reason::Deadline(Some(DEADLINE))))
+    }
+
+    /// Answers for a handler that has not ended by its deadline.
+    pub(crate) fn answer_late(self: &Arc<Self>) {
+        log::warn!(
+            "{} {} ({}): not done by its deadline, after {:?}",
+            self.method.as_str(),
+            self.subject,
+            self.id,
+            self.started.elapsed()
+        );
+        let answer = self.failure(LATE.to_owned());
+        let mut outlet = self.outlet();
+        if outlet.gate == Gate::Open {
+            outlet.gate = Gate::Answered;
+            outlet.answer = Some(answer);
+            self.announce(outlet);
+        }
     }
 
     /// Leaves the tables of what is not over.
-    fn retire(self: &Arc<Self>) {
+    fn leave(self: &Arc<Self>) -> Leaving<'_> {
         if self.is_subscription() {
             self.peer.server.bus.remove(self);
         }
-        self.peer.inflight.remove(self);
+        self.peer.inflight.leave(self)
     }
 
     /// Tells whether this is a request that stays open without a handler.
@@ -310,19 +388,9 @@ impl Call {
         self.controller.abort(reason);
         // No handler will settle it.
         if self.is_subscription() {
-            self.retire();
+            drop(self.leave());
         }
         kept_back
-    }
-
-    /// Shuts the gate of a call whose handler is about to be dropped: on a stream, only what ended within the grace is
-    /// answered. A response over HTTP has to be something, so there the gate stays open for the failure.
-    pub(crate) fn end_of_grace(&self) {
-        let mut outlet = self.outlet();
-        if self.peer.kind == peer::Kind::Stream && outlet.gate == Gate::Open {
-            outlet.queue.clear();
-            outlet.gate = Gate::Silent;
-        }
     }
 
     /// Tells the transport, after the lock is given back.
@@ -405,6 +473,8 @@ impl Call {
                 Answer::refusal(Some(&self.id), &refusal)
             }
             Kind::Public(text) => self.failure(text),
+            // The handler heeded the deadline that its author set, which is no secret.
+            Kind::Unexpected(_) if self.is_late() => self.failure(LATE.to_owned()),
             Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
         }
     }

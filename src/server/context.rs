@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Server;
 use super::call::Call;
+use super::principal::Principal;
 use super::progress::{self, Amount, IntoTotal};
 use crate::era;
 use crate::protocol::jsonrpc::{self, Id};
@@ -87,9 +88,26 @@ impl Context {
         ));
     }
 
+    /// Lets go of the connection that carries the response: the client comes back for the rest.
+    ///
+    /// For calls that take long, under the one revision whose clients poll (2025-11-25), over HTTP with sessions and an
+    /// event store (`http::Endpoint::event_store`). The stream ends after what has been said so far, the handler
+    /// runs on, and what it says later is sent when the client asks for it by GET with `Last-Event-ID`. Everywhere else
+    /// it does nothing. The signal does not fire by it.
+    pub fn release_stream(&self) {
+        self.0.release();
+    }
+
     /// Returns the server that the handler belongs to: to change its lists, or to tell of a change.
     pub fn server(&self) -> Server {
         Server(self.0.peer.server.clone())
+    }
+
+    /// Returns on whose behalf the request is made, if the transport has found out.
+    ///
+    /// Over HTTP that is what `http::Endpoint::authorize` decides; elsewhere there is none.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.principal.as_ref()
     }
 
     /// Returns the protocol revision that the request falls under.
@@ -104,33 +122,26 @@ impl Context {
 
     /// Returns what the client says it is. Not verified: for display and logs.
     pub fn client_info(&self) -> Option<Implementation> {
-        match self.meta_members() {
-            Some(Meta {
-                client_info: Some(raw),
-                ..
-            }) => serde_json::from_str(raw.get()).ok(),
-            _ => self
-                .0
-                .peer
-                .legacy_session()
-                .map(|session| session.client_info),
+        match era::is_modern(self.0.version) {
+            true => serde_json::from_str(self.meta_members()?.client_info?.get()).ok(),
+            false => Some(self.0.peer.legacy_session()?.client_info),
         }
     }
 
     /// Returns what the client declared that it can do: with this request, or in its `initialize`.
     pub fn client_capabilities(&self) -> ClientCapabilities {
-        match self.meta_members() {
-            Some(Meta {
-                capabilities: Some(raw),
-                ..
-            }) => ClientCapabilities::from_raw(raw),
-            _ => self
+        let declared = match era::is_modern(self.0.version) {
+            true => self
+                .meta_members()
+                .and_then(|meta| meta.capabilities)
+                .map(ClientCapabilities::from_raw),
+            false => self
                 .0
                 .peer
                 .legacy_session()
-                .map(|session| session.capabilities)
-                .unwrap_or_default(),
-        }
+                .map(|session| session.capabilities),
+        };
+        declared.unwrap_or_default()
     }
 
     /// Returns a member of the request's `_meta`: `traceparent`, or one of the application's own.

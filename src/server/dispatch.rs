@@ -1,25 +1,23 @@
 //! One inbound message, from its route to its answer. Read downwards.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context as TaskContext, Poll, Waker};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use super::asks::{Asks, Way, Whose};
 use super::call::{Answer, Begin, Call};
 use super::context::Context;
-use super::failure::HandlerError;
 use super::inflight::Refused;
 use super::peer::{Kind, Peer};
+use super::running;
 use super::subscriptions;
 use super::tools::{Tool, Work};
-use super::{Cancelled, Inner};
+use super::{Cancelled, Inner, Principal};
 use crate::era::asking;
 use crate::era::modern::Opening;
-use crate::era::{self, Around, Method, Mirrored, Refusal, Route, legacy, modern};
+use crate::era::{self, Around, Field, Method, Mirrored, Refusal, Route, legacy, modern};
 use crate::protocol::jsonrpc::{
     self, Id, Malformed, Message, Notification, Params, Request, Response, RpcError,
 };
@@ -103,17 +101,24 @@ pub(crate) fn receive_batch(
 /// Takes one element of a batch. None of them opens a session.
 pub(crate) fn element(peer: &Arc<Peer>, text: &str, around: Around<'_>, caller: &Signal) -> Intake {
     match jsonrpc::parse_str(text) {
-        Ok(Message::Request(request)) => match era::route(&request, around, &peer.server.offers) {
-            Ok(route @ Route::Legacy(..)) => run(peer, request, route, None, caller),
-            Ok(Route::Handshake | Route::Modern(_)) => {
-                let error = RpcError::invalid_request("Invalid request: not in a batch");
-                Intake::Answer(Answer::refusal(
-                    Some(&request.id),
-                    &Refusal::new(400, error),
-                ))
+        Ok(Message::Request(request)) => {
+            let element = match around {
+                Around::Http { headers, .. } => Some(Element(headers)),
+                Around::Stream { .. } | Around::Direct => None,
+            };
+            let headers = element.as_ref().map(|element| element as &dyn Mirrored);
+            match era::route(&request, around, &peer.server.offers) {
+                Ok(route @ Route::Legacy(..)) => run(peer, request, route, headers, caller),
+                Ok(Route::Handshake | Route::Modern(_)) => {
+                    let error = RpcError::invalid_request("Invalid request: not in a batch");
+                    Intake::Answer(Answer::refusal(
+                        Some(&request.id),
+                        &Refusal::new(400, error),
+                    ))
+                }
+                Err(refusal) => Intake::Answer(Answer::refusal(Some(&request.id), &refusal)),
             }
-            Err(refusal) => Intake::Answer(Answer::refusal(Some(&request.id), &refusal)),
-        },
+        }
         Ok(Message::Notification(notification)) => {
             notify(peer, &notification);
             Intake::Silent
@@ -124,6 +129,23 @@ pub(crate) fn element(peer: &Arc<Peer>, text: &str, around: Around<'_>, caller: 
         }
         Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
         Err(malformed) => refuse_malformed(&malformed),
+    }
+}
+
+/// The surroundings of an element of a batch: no header mirrors it, and an array has room for its answer alone.
+struct Element<'a>(&'a dyn Mirrored);
+
+impl Mirrored for Element<'_> {
+    fn principal(&self) -> Option<&Principal> {
+        self.0.principal()
+    }
+
+    fn field(&self, _: &str) -> Field<'_> {
+        Field::new(std::iter::empty())
+    }
+
+    fn takes_messages(&self) -> bool {
+        false
     }
 }
 
@@ -182,8 +204,10 @@ struct Terms {
     method: Method,
     progress_token: Option<ProgressToken>,
     log_level: Option<LogLevel>,
-    /// The client is asked by rounds of requests, not within one.
-    rounds: bool,
+    /// The request stands for itself: its headers mirror its body, and its client is asked by further requests.
+    modern: bool,
+    /// How long the handler may take.
+    deadline: Option<Duration>,
 }
 
 impl Arrival<'_> {
@@ -203,8 +227,11 @@ impl Arrival<'_> {
         }
         let server = self.server();
         Ok(self.respond(|out| {
-            let (capabilities, instructions) =
-                (server.capabilities(), server.instructions.as_deref());
+            let offers = match self.peer.kind {
+                Kind::Stream | Kind::Session => server.offers,
+                Kind::Crowd => server.offers.without_session(),
+            };
+            let (capabilities, instructions) = (offers.to_json(), server.instructions.as_deref());
             legacy::write_handshake(out, version, &capabilities, &server.info, instructions);
         }))
     }
@@ -222,7 +249,8 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level,
-            rounds: true,
+            modern: true,
+            deadline: None,
         })
     }
 
@@ -237,7 +265,8 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level: self.peer.log_level(),
-            rounds: false,
+            modern: false,
+            deadline: None,
         })
     }
 
@@ -271,12 +300,6 @@ impl Arrival<'_> {
             }),
             Method::Ping => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
             Method::Listen => return self.listen(terms),
-            // Nothing is kept of the clients of a crowd.
-            Method::SetLevel | Method::Subscribe | Method::Unsubscribe
-                if self.peer.kind == Kind::Crowd =>
-            {
-                Err(RpcError::method_not_found(terms.method.as_str()))
-            }
             Method::SetLevel => self.set_level(),
             Method::Subscribe => self.subscribe(),
             Method::Unsubscribe => self.unsubscribe(),
@@ -354,6 +377,10 @@ impl Arrival<'_> {
     /// Begins a subscription: a call that stays open, without a handler.
     fn listen(&self, terms: Terms) -> Result<Intake, Refusal> {
         let version = terms.version;
+        if self.is_deaf() {
+            let error = RpcError::invalid_request("Invalid request: must accept text/event-stream");
+            return Err(Refusal::new(406, error));
+        }
         let wanted: SubscriptionFilter = self
             .params
             .required("notifications")
@@ -362,21 +389,23 @@ impl Arrival<'_> {
         match subscriptions::listen(&call, wanted) {
             Ok(()) => Ok(Intake::Call(call)),
             Err(error) => {
-                self.peer.inflight.remove(&call);
+                drop(self.peer.inflight.leave(&call));
                 Err(era::adapt(version, error))
             }
         }
     }
 
-    fn call_tool(&self, terms: Terms) -> Result<Intake, Refusal> {
+    fn call_tool(&self, mut terms: Terms) -> Result<Intake, Refusal> {
         let version = terms.version;
         let (tool, arguments) = self
             .find_tool()
             .map_err(|error| era::adapt(version, error))?;
-        if let Some(headers) = self.headers.filter(|_| !tool.header_params.is_empty()) {
+        let mirrors = terms.modern && !tool.header_params.is_empty();
+        if let Some(headers) = self.headers.filter(|_| mirrors) {
             let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
+        terms.deadline = tool.deadline;
         self.start(terms, tool.name().into(), |cx| tool.call(arguments, cx))
     }
 
@@ -496,8 +525,19 @@ impl Arrival<'_> {
         begin: impl FnOnce(Context) -> Work,
     ) -> Result<Intake, Refusal> {
         let call = self.enter(terms, subject)?;
-        first_poll(&call, begin);
+        running::begin(&call, begin);
         Ok(Intake::Call(call))
+    }
+
+    /// Whom the request comes from, where the transport knows.
+    fn principal(&self) -> Option<&Principal> {
+        self.headers.and_then(|headers| headers.principal())
+    }
+
+    /// Tells whether nothing but the answer reaches the client.
+    fn is_deaf(&self) -> bool {
+        self.headers
+            .is_some_and(|headers| !headers.takes_messages())
     }
 
     /// How the handler may ask, and what it has been answered.
@@ -505,15 +545,18 @@ impl Arrival<'_> {
         if !asking::may_ask(terms.method) {
             return Ok(Asks::default());
         }
-        if !terms.rounds {
-            return Ok(Asks::new(Way::Live));
+        if !terms.modern {
+            return Ok(Asks::new(match self.is_deaf() {
+                true => Way::Deaf,
+                false => Way::Live,
+            }));
         }
         let whose = Whose {
             server: self.server(),
             method: terms.method.as_str(),
             subject,
         };
-        let principal = self.headers.and_then(|headers| headers.principal());
+        let principal = self.principal().map(Principal::id);
         Asks::later_round(&whose, &self.params, principal)
     }
 
@@ -527,6 +570,7 @@ impl Arrival<'_> {
             method,
             progress_token,
             log_level,
+            deadline,
             ..
         } = terms;
         let meta = self.params.get("_meta").map(ToOwned::to_owned);
@@ -541,6 +585,8 @@ impl Arrival<'_> {
             log_level,
             meta,
             asks,
+            deadline: deadline.or(self.server().deadline),
+            principal: self.principal().cloned(),
         };
         let call = Call::new(self.peer.clone(), begun, self.caller);
         call.hold();
@@ -566,81 +612,6 @@ impl Arrival<'_> {
     }
 }
 
-/// Begins the handler and polls it where the message was read. What does not end at once goes to the executor.
-fn first_poll(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
-    // A call that is over before its handler starts never starts it.
-    if call.signal.is_aborted() {
-        return call.settle(Err(HandlerError::unexpected(
-            "aborted before the handler started",
-        )));
-    }
-    let cx = Context(call.clone());
-    let work = match catch_unwind(AssertUnwindSafe(|| begin(cx))) {
-        Ok(work) => work,
-        Err(panic) => return call.settle(Err(panicked(&*panic))),
-    };
-    let mut running = Running {
-        work: Some(work),
-        call: call.clone(),
-    };
-    let mut noop = TaskContext::from_waker(Waker::noop());
-    if Pin::new(&mut running).poll(&mut noop).is_pending() {
-        let task = call.peer.server.spawner.spawn(running);
-        call.peer.inflight.own(call, task);
-    }
-}
-
-/// A handler that runs. Whatever becomes of it, the call is settled once.
-struct Running {
-    work: Option<Work>,
-    call: Arc<Call>,
-}
-
-impl Future for Running {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
-        let Some(work) = &mut self.work else {
-            return Poll::Ready(());
-        };
-        let outcome = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
-            // The handler waits for its client: it ends here, and begins anew with the answers.
-            Ok(Poll::Pending) if self.call.asks.is_asking(cx.waker()) => {
-                self.call.asks.end_round(&self.call)
-            }
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(outcome)) => outcome,
-            Err(panic) => Err(panicked(&*panic)),
-        };
-        // What the handler held is given back before its client learns that it has ended.
-        let dropped = catch_unwind(AssertUnwindSafe(|| self.work = None));
-        self.call
-            .settle(dropped.map_err(|panic| panicked(&*panic)).and(outcome));
-        Poll::Ready(())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(work) = self.work.take() {
-            // Executors abort the process when a future panics while they drop it.
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
-            self.call.settle(Err(HandlerError::broken(
-                "the handler was dropped before its end".into(),
-            )));
-        }
-    }
-}
-
-fn panicked(panic: &(dyn std::any::Any + Send)) -> HandlerError {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    HandlerError::broken(format!(
-        "the handler panicked: {}",
-        text.unwrap_or("no message")
-    ))
-}
-
 /// Takes a notification. None is answered; what is unknown or malformed is ignored.
 pub(crate) fn notify(peer: &Arc<Peer>, notification: &Notification<'_>) {
     match &*notification.method {
@@ -662,16 +633,21 @@ fn cancel(peer: &Arc<Peer>, params: &Params<'_>) {
         Some(text) => Reason::cancelled(text),
         None => Reason::Cancelled(None),
     };
-    // Among the requests of many clients an id says nothing.
-    let call = match peer.kind {
-        Kind::Crowd => None,
-        Kind::Stream | Kind::Session => peer.inflight.find(&id),
+    let calls: Vec<_> = match peer.kind {
+        // Among the requests of many clients an id says nothing.
+        Kind::Crowd => Vec::new(),
+        Kind::Stream => peer.inflight.find(&id).into_iter().collect(),
+        // Clients that use an id for several requests at a time mean all of them.
+        Kind::Session => peer.inflight.calls(),
     };
     let text = match &abort {
         Reason::Cancelled(text) => text.clone(),
         _ => None,
     };
-    let aborted = call.is_some_and(|call| call.silence(abort));
+    let mut aborted = false;
+    for call in calls.iter().filter(|call| call.id == id) {
+        aborted |= call.silence(abort.clone());
+    }
     peer.server.report_cancelled(&Cancelled {
         request_id: &id,
         reason: text.as_deref(),

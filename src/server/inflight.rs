@@ -28,11 +28,39 @@ struct Entries {
     by_key: HashMap<Id, Entry>,
     /// How many of them are subscriptions, which wait for nothing and which nobody waits for.
     subscriptions: usize,
+    /// How many calls have left the table, and are about to hand over their answer.
+    leaving: usize,
 }
 
 impl Entries {
     fn running(&self) -> usize {
         self.by_key.len() - self.subscriptions
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running() + self.leaving == 0
+    }
+
+    /// The entry of this very call, not of another one with its key.
+    fn of(&mut self, call: &Arc<Call>) -> Option<&mut Entry> {
+        let entry = self.by_key.get_mut(&call.key)?;
+        Arc::ptr_eq(&entry.call, call).then_some(entry)
+    }
+}
+
+/// A call that has left the table and is not done yet.
+#[must_use]
+pub(crate) struct Leaving<'a>(&'a Inflight);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let mut entries = self.0.entries();
+        entries.leaving -= 1;
+        let idle = entries.is_idle();
+        drop(entries);
+        if idle {
+            self.0.idle.notify(usize::MAX);
+        }
     }
 }
 
@@ -77,33 +105,24 @@ impl Inflight {
     }
 
     /// Gives a call the task that runs it. If the call has settled meanwhile, or been cleared away, the task is dropped.
-    ///
-    /// By then its id may be that of the next call, begun by another thread.
     pub(crate) fn own(&self, call: &Arc<Call>, task: smol::Task<()>) {
-        match self.entries().by_key.get_mut(&call.key) {
-            Some(entry) if Arc::ptr_eq(&entry.call, call) => entry.task = Some(task),
-            _ => {}
+        if let Some(entry) = self.entries().of(call) {
+            entry.task = Some(task);
         }
     }
 
-    /// Forgets a call that has settled.
-    pub(crate) fn remove(&self, call: &Arc<Call>) {
+    /// Takes a call that settles out of the table: from now on its id may be used again, as its client may do as soon as
+    /// it sees the answer. The peer counts as busy until the guard is dropped, which is when the answer stands where the
+    /// transport finds it.
+    pub(crate) fn leave(&self, call: &Arc<Call>) -> Leaving<'_> {
         let mut entries = self.entries();
-        let entry = match entries.by_key.get(&call.key) {
-            Some(entry) if Arc::ptr_eq(&entry.call, call) => entries.by_key.remove(&call.key),
-            _ => None,
-        };
-        if entry
-            .as_ref()
-            .is_some_and(|entry| entry.call.is_subscription())
-        {
+        entries.leaving += 1;
+        let known = entries.of(call).is_some();
+        let entry = known.then(|| entries.by_key.remove(&call.key)).flatten();
+        if known && call.is_subscription() {
             entries.subscriptions -= 1;
         }
-        let idle = entries.running() == 0;
         drop(entries);
-        if idle {
-            self.idle.notify(usize::MAX);
-        }
         // The task itself may be the caller: to drop it here would cancel what runs right now.
         if let Some(Entry {
             task: Some(task), ..
@@ -111,6 +130,7 @@ impl Inflight {
         {
             task.detach();
         }
+        Leaving(self)
     }
 
     pub(crate) fn find(&self, key: &Id) -> Option<Arc<Call>> {
@@ -127,9 +147,9 @@ impl Inflight {
 
     /// Waits until no call runs, or until the signal fires.
     pub(crate) async fn drained(&self, patience: &Signal) {
-        while self.len() > 0 && !patience.is_aborted() {
+        while !self.entries().is_idle() && !patience.is_aborted() {
             let listener = self.idle.listen();
-            if self.len() > 0 {
+            if !self.entries().is_idle() {
                 let _ = patience.run(listener).await;
             }
         }
@@ -180,7 +200,6 @@ impl Inflight {
             .by_key
             .retain(|_, entry| match entry.task.take() {
                 Some(task) => {
-                    entry.call.end_of_grace();
                     tasks.push(task);
                     false
                 }
@@ -191,7 +210,10 @@ impl Inflight {
 
     /// Drops every handler that still runs, without waiting.
     pub(crate) fn clear(&self) {
-        let entries = std::mem::take(&mut *self.entries());
+        let mut entries = self.entries();
+        entries.subscriptions = 0;
+        let by_key = std::mem::take(&mut entries.by_key);
         drop(entries);
+        drop(by_key);
     }
 }

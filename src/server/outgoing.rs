@@ -15,6 +15,7 @@ use super::call::Call;
 use super::peer::Peer;
 use super::seal;
 use crate::era::asking::{self, Answered, Put, Question, Token};
+use crate::protocol::ClientCapabilities;
 use crate::protocol::jsonrpc::{self, Id, Params, Response, RpcError};
 use crate::random;
 use crate::signal::Reason;
@@ -151,18 +152,15 @@ fn read_error(text: &str) -> RpcError {
 /// Asks all questions at once, and waits for their answers.
 pub(super) async fn ask(
     call: &Arc<Call>,
+    client: &ClientCapabilities,
     questions: &[(String, Question)],
 ) -> Result<Vec<Answered>, AskError> {
     if let Some(reason) = call.signal.reason() {
         return Err(AskError::aborted(reason));
     }
-    let session = call.peer.legacy_session();
-    let client = session
-        .map(|session| session.capabilities)
-        .unwrap_or_default();
     let mut needs = Map::new();
     for (_, question) in questions {
-        asking::unite(&mut needs, question.lacks(call.version, &client));
+        asking::unite(&mut needs, question.lacks(call.version, client));
     }
     if !needs.is_empty() {
         return Err(AskError::unsupported(needs));
@@ -176,7 +174,7 @@ pub(super) async fn ask(
                 request,
                 page: &page,
             };
-            asking::put(call.version, question, &client, Some(token))
+            asking::put(call.version, question, client, Some(token))
         };
         sent.push(Sent::send(call, key, question, put)?);
     }

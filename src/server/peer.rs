@@ -143,8 +143,9 @@ impl Peer {
     /// The key of a request in the table of running calls.
     pub(crate) fn key(&self, id: &Id) -> Id {
         match self.kind {
-            Kind::Stream | Kind::Session => id.clone(),
-            Kind::Crowd => Id::from(self.next_key.fetch_add(1, Ordering::Relaxed)),
+            Kind::Stream => id.clone(),
+            // Each request has a response of its own, so equal ids harm nobody; and there are clients that know but one.
+            Kind::Session | Kind::Crowd => Id::from(self.next_key.fetch_add(1, Ordering::Relaxed)),
         }
     }
 }

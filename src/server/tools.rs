@@ -2,19 +2,22 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
-use serde_core::Serialize;
-use serde_core::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny};
+use serde_core::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::failure::HandlerError;
+use super::handlers::{self, IntoToolHandler, IntoToolResult};
 use super::registry::Listed;
+use super::schema::Schema;
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::header_params::{self, HeaderParam};
-use crate::protocol::jsonrpc::without_position;
-use crate::protocol::{Content, Icon, ToolAnnotations, ToolInfo, ToolResult, tool_name};
+use crate::protocol::jsonrpc::excerpt;
+use crate::protocol::{Icon, ToolAnnotations, ToolInfo, ToolResult, tool_name};
 
 /// A running handler.
 pub(crate) type Work = Pin<Box<dyn Future<Output = Result<Reply, HandlerError>> + Send>>;
@@ -55,6 +58,12 @@ pub struct Tool {
     handler: ToolHandler,
     /// The arguments that HTTP clients mirror in headers. Found at registration.
     pub(crate) header_params: Vec<HeaderParam>,
+    pub(crate) deadline: Option<Duration>,
+    strict: bool,
+    drop_on_abort: bool,
+    check: Option<Box<Check>>,
+    input: Schema,
+    output: Schema,
     /// What is wrong with the definition, told when the tool is registered.
     mistake: Option<String>,
 }
@@ -64,16 +73,81 @@ pub struct ToolHandler(Box<Handle>);
 
 type Handle = dyn Fn(&str, Context) -> Work + Send + Sync;
 
+/// A check of the author's own, run before the handler.
+type Check = dyn Fn(Value, Context) -> CheckFuture + Send + Sync;
+type CheckFuture = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
+
+impl ToolHandler {
+    pub(super) fn new(handle: impl Fn(&str, Context) -> Work + Send + Sync + 'static) -> Self {
+        Self(Box::new(handle))
+    }
+}
+
 impl Tool {
     /// Defines a tool that takes any JSON object until [`input_schema`](Self::input_schema) says more.
     ///
     /// The name is to be 1 to 128 letters, digits, `_`, `-` and `.`; registration refuses others.
     pub fn new<Marker>(name: impl Into<String>, handler: impl IntoToolHandler<Marker>) -> Self {
-        let info = ToolInfo::new(name, json!({ "type": "object" }));
+        Self::with_handler(name.into(), handler.into_tool_handler())
+    }
+
+    /// Defines a tool whose input schema is derived from the type of its input.
+    #[cfg(feature = "schemars")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
+    pub fn typed<Marker, Handler>(name: impl Into<String>, handler: Handler) -> Self
+    where
+        Handler: IntoToolHandler<Marker, Input: schemars::JsonSchema>,
+    {
+        let schema = schemars::schema_for!(Handler::Input);
+        Self::new(name, handler).input_schema(schema.into())
+    }
+
+    /// Defines a tool whose handler blocks: it runs on a thread of the `blocking` pool.
+    ///
+    /// Nothing stops a thread from outside. The function asks its signal between the steps of its work
+    /// ([`check`](crate::Signal::check)), and waits by it ([`sleep_blocking`](crate::Signal::sleep_blocking)).
+    ///
+    /// ```
+    /// use serde::Deserialize;
+    /// use smol_mcp::{Context, HandlerError, Tool};
+    ///
+    /// #[derive(Deserialize)]
+    /// struct Count {
+    ///     to: u64,
+    /// }
+    ///
+    /// let tool = Tool::blocking("count", |input: Count, cx: Context| {
+    ///     for number in 0..input.to {
+    ///         if number % 1024 == 0 {
+    ///             cx.signal().check()?;
+    ///         }
+    ///     }
+    ///     Ok::<_, HandlerError>(format!("counted to {}", input.to))
+    /// });
+    /// # let _ = tool;
+    /// ```
+    pub fn blocking<Input, Output>(
+        name: impl Into<String>,
+        handler: impl Fn(Input, Context) -> Output + Send + Sync + 'static,
+    ) -> Self
+    where
+        Input: DeserializeOwned + Send + 'static,
+        Output: IntoToolResult + Send + 'static,
+    {
+        Self::with_handler(name.into(), handlers::blocking(handler))
+    }
+
+    fn with_handler(name: String, handler: ToolHandler) -> Self {
         Self {
-            info,
-            handler: handler.into_tool_handler(),
+            info: ToolInfo::new(name, json!({ "type": "object" })),
+            handler,
             header_params: Vec::new(),
+            deadline: None,
+            strict: false,
+            drop_on_abort: false,
+            check: None,
+            input: Schema::default(),
+            output: Schema::default(),
             mistake: None,
         }
     }
@@ -98,13 +172,96 @@ impl Tool {
     }
 
     /// Sets the JSON Schema of the input: an object whose root has `"type": "object"`.
+    ///
+    /// With the feature `validate` the arguments of every call are held against it, and the model is told where they
+    /// do not fit. Without it, what the type of the input does not refuse is for the handler to check.
     #[must_use]
     pub fn input_schema(mut self, schema: Value) -> Self {
         match header_params::collect(&schema) {
             Ok(params) => self.header_params = params,
             Err(err) => self.mistake = Some(err.to_string()),
         }
+        self.input = self.compile("input", &schema);
         self.info.input_schema = schema;
+        self
+    }
+
+    /// Sets the JSON Schema of the structured result.
+    ///
+    /// With the feature `validate` every result is held against it before it leaves; one that does not fit is a failure
+    /// of the tool. Without the feature registration refuses such a tool: nobody would check what the schema promises.
+    #[must_use]
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.output = self.compile("output", &schema);
+        if cfg!(not(feature = "validate")) {
+            let mistake =
+                "an output schema needs the feature `validate`, or `output_schema_unchecked`";
+            self.mistake = Some(mistake.to_owned());
+        }
+        self.info.output_schema = Some(schema);
+        self
+    }
+
+    /// Sets the JSON Schema of the structured result, which the author vouches for.
+    #[must_use]
+    pub fn output_schema_unchecked(mut self, schema: Value) -> Self {
+        self.info.output_schema = Some(schema);
+        self
+    }
+
+    /// Sets the JSON Schema of the structured result from the type that the handler returns as
+    /// [`Structured`](crate::Structured).
+    #[cfg(feature = "schemars")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
+    #[must_use]
+    pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
+        self.output_schema_unchecked(schemars::schema_for!(T).into())
+    }
+
+    fn compile(&mut self, what: &str, schema: &Value) -> Schema {
+        Schema::compile(schema).unwrap_or_else(|err| {
+            self.mistake = Some(format!("the {what} schema: {err}"));
+            Schema::default()
+        })
+    }
+
+    /// Refuses arguments that the input schema does not name, and tells the model which.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// Checks the arguments before the handler begins, with whatever has to be awaited for that.
+    ///
+    /// The arguments are those of the call as JSON. An error ends the call like an error of the handler. A call that is
+    /// cancelled meanwhile never starts its handler.
+    #[must_use]
+    pub fn check_with<F, Fut>(mut self, check: F) -> Self
+    where
+        F: Fn(Value, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), HandlerError>> + Send + 'static,
+    {
+        self.check = Some(Box::new(move |arguments, cx| {
+            Box::pin(check(arguments, cx))
+        }));
+        self
+    }
+
+    /// Drops the handler's future when its signal fires, instead of leaving the end to the handler.
+    #[must_use]
+    pub fn drop_on_abort(mut self) -> Self {
+        self.drop_on_abort = true;
+        self
+    }
+
+    /// Sets how long a call may take, counted from the arrival of the request.
+    ///
+    /// When the deadline passes, the call's signal fires and the client is told; a handler that ignores that runs to
+    /// its end, and its result is thrown away.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = Some(deadline);
         self
     }
 
@@ -147,8 +304,80 @@ impl Tool {
     }
 
     /// Begins a call. What is wrong with the arguments is for the model to read.
-    pub(crate) fn call(&self, arguments: &str, cx: Context) -> Work {
-        (self.handler.0)(arguments, cx)
+    pub(crate) fn call(self: &Arc<Self>, arguments: &str, cx: Context) -> Work {
+        if let Err(text) = self.look_at(arguments) {
+            return handlers::refuse(text);
+        }
+        let work = match &self.check {
+            None => (self.handler.0)(arguments, cx.clone()),
+            Some(check) => self.checked(check, arguments, cx.clone()),
+        };
+        let work = match self.drop_on_abort {
+            false => work,
+            true => Box::pin(async move { cx.signal().run(work).await? }),
+        };
+        match self.output.is_checked() {
+            false => work,
+            true => self.conforming(work),
+        }
+    }
+
+    /// Holds the arguments against the schema.
+    fn look_at(&self, arguments: &str) -> Result<(), String> {
+        if self.strict {
+            self.refuse_unknown(arguments)?;
+        }
+        self.input
+            .check_text(arguments)
+            .map_err(|err| format!("Invalid arguments: {err}."))
+    }
+
+    fn refuse_unknown(&self, arguments: &str) -> Result<(), String> {
+        let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+        let known = self
+            .info
+            .input_schema
+            .get("properties")
+            .and_then(Value::as_object);
+        let unknown = |name: &&String| known.is_none_or(|known| !known.contains_key(*name));
+        match arguments.keys().find(unknown) {
+            None => Ok(()),
+            Some(name) => Err(format!("Unknown argument '{}'.", excerpt(name))),
+        }
+    }
+
+    /// Runs the author's check, then the handler.
+    fn checked(self: &Arc<Self>, check: &Check, arguments: &str, cx: Context) -> Work {
+        let value = serde_json::from_str(arguments).unwrap_or_default();
+        let (check, tool, arguments) =
+            (check(value, cx.clone()), self.clone(), arguments.to_owned());
+        Box::pin(async move {
+            check.await?;
+            cx.signal().check()?;
+            (tool.handler.0)(&arguments, cx).await
+        })
+    }
+
+    /// Keeps back a result that its schema does not allow.
+    fn conforming(self: &Arc<Self>, work: Work) -> Work {
+        let tool = self.clone();
+        Box::pin(async move {
+            let reply = work.await?;
+            if let Reply::Tool(ToolResult {
+                is_error: false,
+                structured,
+                ..
+            }) = &reply
+            {
+                let structured = structured
+                    .as_ref()
+                    .ok_or_else(|| HandlerError::unexpected("no structured result"))?;
+                tool.output
+                    .check(structured)
+                    .map_err(HandlerError::unexpected)?;
+            }
+            Ok(reply)
+        })
     }
 }
 
@@ -175,134 +404,5 @@ impl fmt::Debug for Tool {
 impl fmt::Debug for ToolHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ToolHandler")
-    }
-}
-
-/// Functions that can be the handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
-///
-/// `Marker` tells the kinds apart for the compiler; it is never named.
-#[diagnostic::on_unimplemented(
-    message = "this is no handler of a tool",
-    note = "a handler is `async fn(Input) -> Output` or `async fn(Input, Context) -> Output`, or such a closure",
-    note = "`Input` implements `serde::Deserialize`, `Output` `IntoToolResult`, the future `Send`",
-    note = "an error is a `HandlerError` or implements `std::error::Error`, which `Box<dyn Error>` does not"
-)]
-pub trait IntoToolHandler<Marker> {
-    /// Makes the handler.
-    fn into_tool_handler(self) -> ToolHandler;
-}
-
-impl<F, Input, Fut> IntoToolHandler<(Input,)> for F
-where
-    F: Fn(Input) -> Fut + Send + Sync + 'static,
-    Input: DeserializeOwned,
-    Fut: Future<Output: IntoToolResult> + Send + 'static,
-{
-    fn into_tool_handler(self) -> ToolHandler {
-        ToolHandler(Box::new(move |arguments, _| match read(arguments) {
-            Ok(input) => work(self(input)),
-            Err(refused) => refused,
-        }))
-    }
-}
-
-impl<F, Input, Fut> IntoToolHandler<(Input, Context)> for F
-where
-    F: Fn(Input, Context) -> Fut + Send + Sync + 'static,
-    Input: DeserializeOwned,
-    Fut: Future<Output: IntoToolResult> + Send + 'static,
-{
-    fn into_tool_handler(self) -> ToolHandler {
-        ToolHandler(Box::new(move |arguments, cx| match read(arguments) {
-            Ok(input) => work(self(input, cx)),
-            Err(refused) => refused,
-        }))
-    }
-}
-
-fn work(future: impl Future<Output: IntoToolResult> + Send + 'static) -> Work {
-    Box::pin(async move { future.await.into_tool_result().map(Reply::Tool) })
-}
-
-/// Reads the input, or makes the answer that tells the model what is wrong with it.
-fn read<Input: DeserializeOwned>(arguments: &str) -> Result<Input, Work> {
-    serde_json::from_str(arguments).map_err(|err| -> Work {
-        let text = format!("Invalid arguments: {}.", without_position(&err));
-        Box::pin(std::future::ready(Ok(Reply::Tool(ToolResult::error(text)))))
-    })
-}
-
-/// The input of a tool that takes none. Arguments are ignored.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NoInput;
-
-impl<'de> Deserialize<'de> for NoInput {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(IgnoredAny).map(|_| NoInput)
-    }
-}
-
-/// What a handler of a tool may return.
-///
-/// Text, [`Content`], [`Structured`] data, a whole [`ToolResult`], nothing, or a `Result` of these. An `Err` that is a
-/// [`std::error::Error`] is unexpected and stays with the operator; [`HandlerError::public`] is read by the model.
-pub trait IntoToolResult {
-    /// Makes the result.
-    ///
-    /// # Errors
-    ///
-    /// Returns the failure of the handler, or of the conversion.
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError>;
-}
-
-impl IntoToolResult for ToolResult {
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        Ok(self)
-    }
-}
-
-impl IntoToolResult for () {
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        Ok(ToolResult::default())
-    }
-}
-
-impl IntoToolResult for String {
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        Ok(ToolResult::text(self))
-    }
-}
-
-impl IntoToolResult for &str {
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        Ok(ToolResult::text(self))
-    }
-}
-
-impl IntoToolResult for Content {
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        Ok(self.into())
-    }
-}
-
-impl IntoToolResult for Vec<Content> {
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        Ok(self.into())
-    }
-}
-
-impl<T: IntoToolResult, E: Into<HandlerError>> IntoToolResult for Result<T, E> {
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        self.map_err(Into::into)?.into_tool_result()
-    }
-}
-
-/// Data as the result of a tool: `structuredContent`, and the same as text for clients that read only that.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Structured<T>(pub T);
-
-impl<T: Serialize> IntoToolResult for Structured<T> {
-    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        Ok(ToolResult::structured(serde_json::to_value(self.0)?))
     }
 }

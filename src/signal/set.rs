@@ -33,9 +33,11 @@ impl Set {
         match self {
             Self::Never => false,
             Self::One(source) => source.is_fired(),
-            // Both loads at once are cheaper than a branch between them.
+            // All loads at once are cheaper than a branch between them.
             Self::Two([one, two]) => one.is_fired() | two.is_fired(),
-            Self::Many(sources) => sources.iter().any(|source| source.is_fired()),
+            Self::Many(sources) => sources
+                .iter()
+                .fold(false, |fired, source| fired | source.is_fired()),
         }
     }
 

@@ -18,7 +18,20 @@ const PIECE: usize = 16 * 1024;
 
 /// The head of a request as it came. `http-types` cannot hold every header value that HTTP can.
 #[derive(Clone)]
-pub(super) struct Original(Arc<(Uri, HeaderMap)>);
+pub(super) struct Original(Arc<(http::Method, Uri, HeaderMap)>);
+
+/// The methods that `http-types` knows. Its own parser does not mind the case, which HTTP does, and makes an error with a
+/// backtrace of everything else, which costs the thread tens of milliseconds.
+#[rustfmt::skip]
+const METHODS: [types::Method; 39] = {
+    use types::Method::*;
+    [
+        Post, Get, Delete, Put, Head, Options, Patch, Connect, Trace, Acl, BaselineControl, Bind, Checkin, Checkout,
+        Copy, Label, Link, Lock, Merge, MkActivity, MkCalendar, MkCol, MkRedirectRef, MkWorkspace, Move, OrderPatch,
+        Pri, PropFind, PropPatch, Rebind, Report, Search, Unbind, Uncheckout, Unlink, Unlock, Update,
+        UpdateRedirectRef, VersionControl,
+    ]
+};
 
 /// The body of one of our responses, on its way through tide to our listener.
 struct Passed(Mutex<Option<Body>>);
@@ -34,12 +47,14 @@ pub(super) fn status(code: u16) -> Response<Body> {
 /// Brings a request of our listener into an app; the error is the status that answers it instead.
 pub(super) fn request_in(request: Request<Vec<u8>>, signal: Signal) -> Result<types::Request, u16> {
     let (parts, body) = request.into_parts();
-    let method = types::Method::from_str(parts.method.as_str()).map_err(|_| 501_u16)?;
+    let known = |method: &types::Method| method.as_ref() == parts.method.as_str();
+    let method = METHODS.into_iter().find(known).ok_or(501_u16)?;
     let url = url(&parts.uri, &parts.headers).ok_or(400_u16)?;
     let mut request = types::Request::new(method, url);
     for (name, value) in &parts.headers {
-        // A value beyond ASCII stays in the original alone.
-        if let Ok(value) = types::headers::HeaderValue::from_bytes(value.as_bytes().to_vec()) {
+        // A value beyond ASCII stays in the original alone. It is looked for here, since an error of `http-types` takes a
+        // backtrace.
+        if let Some(value) = ascii(value.as_bytes()) {
             request.append_header(name.as_str(), value);
         }
     }
@@ -48,8 +63,14 @@ pub(super) fn request_in(request: Request<Vec<u8>>, signal: Signal) -> Result<ty
     }
     let extensions = request.ext_mut();
     extensions.insert(signal);
-    extensions.insert(Original(Arc::new((parts.uri, parts.headers))));
+    extensions.insert(Original(Arc::new((parts.method, parts.uri, parts.headers))));
     Ok(request)
+}
+
+fn ascii(value: &[u8]) -> Option<&str> {
+    std::str::from_utf8(value)
+        .ok()
+        .filter(|text| text.is_ascii())
 }
 
 fn url(uri: &Uri, headers: &HeaderMap) -> Option<types::Url> {
@@ -73,9 +94,14 @@ pub(super) async fn request_out(
     original: Option<&Original>,
 ) -> Result<Request<Vec<u8>>, types::StatusCode> {
     // Before the body is taken: that changes the headers.
-    let (uri, headers) = match original {
-        Some(Original(original)) => (original.0.clone(), original.1.clone()),
+    let (method, uri, headers) = match original {
+        Some(Original(original)) => {
+            let (method, uri, headers) = &**original;
+            (method.clone(), uri.clone(), headers.clone())
+        }
         None => (
+            http::Method::from_str(request.method().as_ref())
+                .map_err(|_| types::StatusCode::NotImplemented)?,
             request.url().path().parse().unwrap_or_default(),
             headers_out(request),
         ),
@@ -91,8 +117,7 @@ pub(super) async fn request_out(
         return Err(types::StatusCode::PayloadTooLarge);
     }
     let mut translated = Request::new(body);
-    *translated.method_mut() = http::Method::from_str(request.method().as_ref())
-        .map_err(|_| types::StatusCode::NotImplemented)?;
+    *translated.method_mut() = method;
     *translated.uri_mut() = uri;
     *translated.headers_mut() = headers;
     Ok(translated)
@@ -128,9 +153,17 @@ pub(super) fn response_in(response: Response<Body>, ours: bool) -> types::Respon
             Err(body) => response.set_body(types::Body::from_reader(Reader::new(body), None)),
         }
     }
-    for (name, value) in &parts.headers {
-        if let Ok(value) = value.to_str() {
-            response.insert_header(name.as_str(), value);
+    for name in parts.headers.keys() {
+        let values = parts.headers.get_all(name).iter();
+        for (at, value) in values
+            .filter_map(|value| ascii(value.as_bytes()))
+            .enumerate()
+        {
+            // The first one takes the place of what `http-types` has guessed.
+            match at {
+                0 => drop(response.insert_header(name.as_str(), value)),
+                _ => response.append_header(name.as_str(), value),
+            }
         }
     }
     response

@@ -1,6 +1,10 @@
 //! A client at the other end of a pair of sockets, which sends and reads whole lines.
 #![allow(dead_code)] // Each test binary uses its part.
 
+#[cfg(feature = "validate")]
+#[path = "schema.rs"]
+mod schema;
+
 use std::time::Duration;
 
 use smol::future::or;
@@ -11,6 +15,8 @@ use smol_mcp::{Server, lines};
 pub struct Client {
     input: BufReader<UnixStream>,
     output: UnixStream,
+    /// The revision of its legacy session, if it has one.
+    session: Option<String>,
 }
 
 /// Runs a test against a server that is served until the test has ended.
@@ -19,6 +25,7 @@ pub fn with(server: &Server, test: impl AsyncFnOnce(&mut Client)) {
     let mut client = Client {
         input: BufReader::new(ours.clone()),
         output: ours,
+        session: None,
     };
     let serving = async {
         lines::serve(server, theirs.clone(), theirs)
@@ -41,11 +48,16 @@ impl Client {
         self.output.write_all(line.as_bytes()).await.expect("sent");
     }
 
-    /// Reads the next line; the empty one is the end.
+    /// Reads the next line, which has to be a message by the schema; the empty one is the end.
     pub async fn next(&mut self) -> String {
         let mut line = String::new();
         self.input.read_line(&mut line).await.expect("read");
-        line.trim_end_matches('\n').to_owned()
+        let line = line.trim_end_matches('\n').to_owned();
+        #[cfg(feature = "validate")]
+        if !line.is_empty() {
+            schema::check(&line, self.session.as_deref());
+        }
+        line
     }
 
     pub async fn expect(&mut self, line: &str) {
@@ -68,6 +80,7 @@ impl Client {
 
     /// Opens a legacy session.
     pub async fn initialize(&mut self, version: &str, capabilities: &str) -> String {
+        self.session = Some(version.to_owned());
         let answer = self
             .ask(&format!(
                 r#"{{"jsonrpc":"2.0","id":"init","method":"initialize","params":{{"protocolVersion":"{version}","capabilities":{capabilities},"clientInfo":{{"name":"c","version":"0"}}}}}}"#

@@ -34,6 +34,8 @@ STEP = 20.0
 NOTICE = 2.0
 # From the end of input to the end of the server: clients send SIGTERM two seconds after it.
 END = 1.5
+# From SIGTERM to the end of the server; it has a second for its calls.
+GRACE = 3.0
 # What a client says when it cancels.
 REASON = "interop changed its mind"
 
@@ -189,12 +191,14 @@ class HttpServer:
             return False
 
     def stop(self):
-        """SIGTERM; the exit code, or None when the server had to be killed."""
+        """SIGTERM, if it still runs; the exit code, or None when the server had to be killed."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        _, code = self.log.wait(lambda record: "exit" in record and [record["exit"]], 5)
+            self.log.wait(lambda record: "exit" in record, GRACE)
+        code = next((record["exit"] for record in self.log.records() if "exit" in record), None)
+        self.log.reap()
         end(self.process)
-        return code[0] if code else None
+        return code
 
 
 def end(process):

@@ -1,7 +1,7 @@
 //! Measures `Signal` beside the `CancellationToken` of tokio-util and prints a table.
 //!
-//! Run with `cargo run --release` in this folder. A row that misses its target is marked; with `--check` the program
-//! then fails. Every figure is the best of several rounds, so that other work on the machine disturbs little.
+//! Run with `cargo run --release` in this folder (it sets how loops are aligned). A row that misses its target is marked; with `--check` the program
+//! then fails. Every figure is the best of many short rounds, so that other work on the machine disturbs little.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -49,12 +49,13 @@ fn allocations<T>(call: impl FnOnce() -> T) -> (u64, u64) {
     (after.0 - before.0, after.1 - before.1)
 }
 
-const ROUNDS: usize = 15;
+/// For what takes a millisecond or more; [`time`] has its own.
+const ROUNDS: usize = 25;
 
 /// Nanoseconds of one call, at best.
 fn time<T>(mut call: impl FnMut() -> T) -> f64 {
-    const CALLS: u32 = 100_000;
-    best(|| {
+    const CALLS: u32 = 2_000;
+    best_of(1000, || {
         let start = Instant::now();
         for _ in 0..CALLS {
             black_box(call());
@@ -65,8 +66,8 @@ fn time<T>(mut call: impl FnMut() -> T) -> f64 {
 
 /// The same for a call that uses up something prepared.
 fn time_each<P, T>(mut prepare: impl FnMut() -> P, mut call: impl FnMut(&mut P) -> T) -> f64 {
-    const CALLS: usize = 10_000;
-    best(|| {
+    const CALLS: usize = 500;
+    best_of(300, || {
         let mut prepared: Vec<P> = (0..CALLS).map(|_| prepare()).collect();
         let start = Instant::now();
         for one in &mut prepared {
@@ -76,13 +77,17 @@ fn time_each<P, T>(mut prepare: impl FnMut() -> P, mut call: impl FnMut(&mut P) 
     })
 }
 
-fn best(mut round: impl FnMut() -> f64) -> f64 {
-    (0..ROUNDS).map(|_| round()).fold(f64::INFINITY, f64::min)
+fn best(round: impl FnMut() -> f64) -> f64 {
+    best_of(ROUNDS, round)
+}
+
+fn best_of(rounds: usize, mut round: impl FnMut() -> f64) -> f64 {
+    (0..rounds).map(|_| round()).fold(f64::INFINITY, f64::min)
 }
 
 /// The same call on two threads at once.
 fn time_on_two(call: impl Fn() + Sync) -> f64 {
-    const CALLS: u32 = 2_000_000;
+    const CALLS: u32 = 500_000;
     best(|| {
         let barrier = Barrier::new(2);
         let round = || {

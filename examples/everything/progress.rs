@@ -1,0 +1,47 @@
+//! What a client is told while it waits: how far the work is, log messages, and that it need not wait at the line.
+
+use std::time::Duration;
+
+use smol_mcp::protocol::LogLevel;
+use smol_mcp::{Context, HandlerError, NoInput, Tool};
+
+const STEP: Duration = Duration::from_millis(50);
+
+pub(crate) fn tools() -> [Tool; 4] {
+    [
+        Tool::new("test_tool_with_progress", progress)
+            .description("Works for a moment and says how far it is"),
+        Tool::new("test_tool_with_logging", logging)
+            .description("Works for a moment and logs what it does"),
+        Tool::new("test_logging_tool", logging)
+            .description("Logs too: whether a client sees it is its own choice"),
+        Tool::new("test_reconnection", reconnection).description(
+            "Lets go of the connection; the answer is there for a client that comes back",
+        ),
+    ]
+}
+
+/// Progress goes to clients that asked for it, at no cost for others. The sleep ends early once nobody waits any more, and
+/// `?` then ends the handler.
+async fn progress(_: NoInput, cx: Context) -> Result<String, HandlerError> {
+    for percent in [0, 50, 100] {
+        cx.progress(percent, 100, format_args!("{percent} % done"));
+        cx.signal().sleep(STEP).await?;
+    }
+    Ok("all done".to_owned())
+}
+
+async fn logging(_: NoInput, cx: Context) -> Result<String, HandlerError> {
+    for step in ["started", "processing", "ended"] {
+        cx.log(LogLevel::Info, step);
+        cx.signal().sleep(STEP).await?;
+    }
+    Ok("said three things".to_owned())
+}
+
+/// For calls that take long: clients of 2025-11-25 over HTTP come back for the answer, all others wait for it.
+async fn reconnection(_: NoInput, cx: Context) -> Result<String, HandlerError> {
+    cx.release_stream();
+    cx.signal().sleep(2 * STEP).await?;
+    Ok("welcome back".to_owned())
+}

@@ -1,0 +1,52 @@
+//! An ordinary endpoint of a tide app that stops its work when its client leaves, beside an MCP endpoint.
+//!
+//! ```sh
+//! cargo run --features tide --example tide_signal
+//! curl --max-time 1 http://127.0.0.1:8080/report
+//! ```
+//!
+//! The listener puts a [`Signal`] into every request. It fires when the client hangs up, be it that of curl above or of
+//! a browser whose tab is closed, and when the server closes.
+
+use std::error::Error;
+use std::time::Duration;
+
+use smol_mcp::{Context, HandlerError, NoInput, Server, Signal, Tool};
+use tide::{Request, Response, StatusCode};
+
+/// Work that takes its time, whoever asks for it.
+async fn report(signal: &Signal) -> Result<String, smol_mcp::signal::Aborted> {
+    let mut lines = String::new();
+    for line in 1..=50 {
+        signal.sleep(Duration::from_millis(100)).await?;
+        lines += &format!("line {line}\n");
+    }
+    Ok(lines)
+}
+
+async fn endpoint(request: Request<()>) -> tide::Result {
+    // Under another listener there is none: then the work is never aborted.
+    let signal = request.ext::<Signal>().cloned().unwrap_or_default();
+    match report(&signal).await {
+        Ok(lines) => Ok(lines.into()),
+        Err(aborted) => {
+            eprintln!("stopped: {}", aborted.reason());
+            Ok(Response::new(StatusCode::ServiceUnavailable))
+        }
+    }
+}
+
+async fn tool(_: NoInput, cx: Context) -> Result<String, HandlerError> {
+    Ok(report(cx.signal()).await?)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let server = Server::builder("reports", env!("CARGO_PKG_VERSION"))
+        .tool(Tool::new("report", tool).description("Writes a report, slowly"))
+        .build()?;
+    let mut app = tide::new();
+    app.at("/report").get(endpoint);
+    app.at("/mcp").all(smol_mcp::tide::endpoint(&server));
+    smol::block_on(app.listen(smol_mcp::tide::listener("127.0.0.1:8080")))?;
+    Ok(())
+}

@@ -1,0 +1,198 @@
+//! How functions become handlers of tools: what they take, and what they may return.
+
+use std::sync::Arc;
+
+use serde_core::Serialize;
+use serde_core::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny};
+use serde_json::Value;
+
+use super::context::Context;
+use super::failure::HandlerError;
+use super::tools::{ToolHandler, Work};
+use crate::era::Reply;
+use crate::protocol::jsonrpc::without_position;
+use crate::protocol::{Content, ToolResult};
+
+/// Functions that can be the handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
+///
+/// `Marker` tells the kinds apart for the compiler; it is never named.
+pub trait IntoToolHandler<Marker> {
+    /// What the function takes.
+    type Input;
+
+    /// Makes the handler.
+    fn into_tool_handler(self) -> ToolHandler;
+}
+
+impl<F, Input, Fut> IntoToolHandler<(Input,)> for F
+where
+    F: Fn(Input) -> Fut + Send + Sync + 'static,
+    Input: DeserializeOwned,
+    Fut: Future<Output: IntoToolResult> + Send + 'static,
+{
+    type Input = Input;
+
+    fn into_tool_handler(self) -> ToolHandler {
+        ToolHandler::new(move |arguments, _| match read(arguments) {
+            Ok(input) => work(self(input)),
+            Err(text) => refuse(text),
+        })
+    }
+}
+
+impl<F, Input, Fut> IntoToolHandler<(Input, Context)> for F
+where
+    F: Fn(Input, Context) -> Fut + Send + Sync + 'static,
+    Input: DeserializeOwned,
+    Fut: Future<Output: IntoToolResult> + Send + 'static,
+{
+    type Input = Input;
+
+    fn into_tool_handler(self) -> ToolHandler {
+        ToolHandler::new(move |arguments, cx| match read(arguments) {
+            Ok(input) => work(self(input, cx)),
+            Err(text) => refuse(text),
+        })
+    }
+}
+
+/// Makes the handler of a function that blocks, run on a thread that may.
+pub(super) fn blocking<Input, Output>(
+    function: impl Fn(Input, Context) -> Output + Send + Sync + 'static,
+) -> ToolHandler
+where
+    Input: DeserializeOwned + Send + 'static,
+    Output: IntoToolResult + Send + 'static,
+{
+    let function = Arc::new(function);
+    ToolHandler::new(move |arguments, cx| {
+        let function = function.clone();
+        match read(arguments) {
+            Ok(input) => work(smol::unblock(move || function(input, cx))),
+            Err(text) => refuse(text),
+        }
+    })
+}
+
+fn work(future: impl Future<Output: IntoToolResult> + Send + 'static) -> Work {
+    Box::pin(async move { future.await.into_tool_result().map(Reply::Tool) })
+}
+
+/// The answer to arguments that are wrong: a result, so that the model reads it and mends its call.
+pub(super) fn refuse(text: String) -> Work {
+    Box::pin(std::future::ready(Ok(Reply::Tool(ToolResult::error(text)))))
+}
+
+/// Reads the input; the error names the member and what was expected there.
+fn read<Input: DeserializeOwned>(arguments: &str) -> Result<Input, String> {
+    match serde_json::from_str(arguments) {
+        Ok(input) => Ok(input),
+        Err(_) => read_again(arguments),
+    }
+}
+
+/// Reads the input once more, with whole floats as the integers they are, and with an eye on where it goes wrong.
+#[cold]
+fn read_again<Input: DeserializeOwned>(arguments: &str) -> Result<Input, String> {
+    let text = |path: &str, err: &serde_json::Error| match path {
+        "." => format!("Invalid arguments: {}.", without_position(err)),
+        path => format!("Invalid argument '{path}': {}.", without_position(err)),
+    };
+    let mut value: Value = serde_json::from_str(arguments).map_err(|err| text(".", &err))?;
+    make_whole(&mut value);
+    serde_path_to_error::deserialize(value)
+        .map_err(|err| text(&err.path().to_string(), err.inner()))
+}
+
+/// Turns floats that are whole into integers: some clients write every number as a float.
+fn make_whole(value: &mut Value) {
+    /// Beyond it not every whole float stands for one integer (2^53).
+    const MOST: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => {
+            if let Some(float) = number.as_f64().filter(|_| number.is_f64()) {
+                if float.fract() == 0.0 && float.abs() <= MOST {
+                    *number = (float as i64).into();
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(make_whole),
+        Value::Object(members) => members.values_mut().for_each(make_whole),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// The input of a tool that takes none. Arguments are ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NoInput;
+
+impl<'de> Deserialize<'de> for NoInput {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(IgnoredAny).map(|_| NoInput)
+    }
+}
+
+/// What a handler of a tool may return.
+///
+/// Text, [`Content`], [`Structured`] data, a whole [`ToolResult`], nothing, or a `Result` of these. An `Err` that is a
+/// [`std::error::Error`] is unexpected and stays with the operator; [`HandlerError::public`] is read by the model.
+pub trait IntoToolResult {
+    /// Makes the result.
+    ///
+    /// # Errors
+    ///
+    /// Returns the failure of the handler, or of the conversion.
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError>;
+}
+
+impl IntoToolResult for ToolResult {
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
+        Ok(self)
+    }
+}
+
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
+        Ok(ToolResult::default())
+    }
+}
+
+impl IntoToolResult for String {
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
+        Ok(ToolResult::text(self))
+    }
+}
+
+impl IntoToolResult for &str {
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
+        Ok(ToolResult::text(self))
+    }
+}
+
+impl IntoToolResult for Content {
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
+        Ok(self.into())
+    }
+}
+
+impl IntoToolResult for Vec<Content> {
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
+        Ok(self.into())
+    }
+}
+
+impl<T: IntoToolResult, E: Into<HandlerError>> IntoToolResult for Result<T, E> {
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
+        self.map_err(Into::into)?.into_tool_result()
+    }
+}
+
+/// Data as the result of a tool: `structuredContent`, and the same as text for clients that read only that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Structured<T>(pub T);
+
+impl<T: Serialize> IntoToolResult for Structured<T> {
+    fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
+        Ok(ToolResult::structured(serde_json::to_value(self.0)?))
+    }
+}

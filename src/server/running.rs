@@ -1,0 +1,113 @@
+//! A handler from its first poll to its end.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use super::call::Call;
+use super::context::Context;
+use super::failure::HandlerError;
+use super::tools::Work;
+use crate::signal::{Aborted, Signal, Wait};
+
+/// Begins the handler and polls it where the message was read. What does not end at once goes to the executor.
+pub(super) fn begin(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
+    // A call that is over before its handler starts never starts it.
+    if let Some(reason) = call.signal.reason() {
+        if !call.is_late() {
+            call.silence(reason.clone());
+        }
+        return call.settle(Err(Aborted::from(reason).into()));
+    }
+    let cx = Context(call.clone());
+    let work = match catch_unwind(AssertUnwindSafe(|| begin(cx))) {
+        Ok(work) => work,
+        Err(panic) => return call.settle(Err(panicked(&*panic))),
+    };
+    let mut running = Running {
+        work: Some(work),
+        call: call.clone(),
+        deadline: None,
+    };
+    let mut noop = TaskContext::from_waker(Waker::noop());
+    if Pin::new(&mut running).poll(&mut noop).is_pending() {
+        // Only a handler that waits can be late.
+        running.deadline = call
+            .deadline
+            .map(|deadline| Signal::from(deadline).aborted());
+        let task = call.peer.server.spawner.spawn(running);
+        call.peer.inflight.own(call, task);
+    }
+}
+
+/// A handler that runs. Whatever becomes of it, the call is settled once.
+struct Running {
+    work: Option<Work>,
+    call: Arc<Call>,
+    /// Waits for the moment at which the client is answered for a handler that is late.
+    deadline: Option<Wait>,
+}
+
+impl Future for Running {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<()> {
+        let Some(work) = &mut self.work else {
+            return Poll::Ready(());
+        };
+        let outcome = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
+            // The handler waits for its client: it ends here, and begins anew with the answers.
+            Ok(Poll::Pending) if self.call.asks.is_asking(cx.waker()) => {
+                self.call.asks.end_round(&self.call)
+            }
+            Ok(Poll::Pending) => {
+                self.watch_deadline(cx);
+                return Poll::Pending;
+            }
+            Ok(Poll::Ready(outcome)) => outcome,
+            Err(panic) => Err(panicked(&*panic)),
+        };
+        // What the handler held is given back before its client learns that it has ended.
+        let dropped = catch_unwind(AssertUnwindSafe(|| self.work = None));
+        self.call
+            .settle(dropped.map_err(|panic| panicked(&*panic)).and(outcome));
+        Poll::Ready(())
+    }
+}
+
+impl Running {
+    /// Answers for a handler that is late. It runs on, and what it comes to is thrown away.
+    fn watch_deadline(&mut self, cx: &mut TaskContext<'_>) {
+        let elapsed = match &mut self.deadline {
+            Some(wait) => Pin::new(wait).poll(cx).is_ready(),
+            None => false,
+        };
+        if elapsed {
+            self.deadline = None;
+            self.call.answer_late();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            // Executors abort the process when a future panics while they drop it.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
+            self.call.settle(Err(HandlerError::broken(
+                "the handler was dropped before its end".into(),
+            )));
+        }
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> HandlerError {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    HandlerError::broken(format!(
+        "the handler panicked: {}",
+        text.unwrap_or("no message")
+    ))
+}

@@ -1,0 +1,128 @@
+//! The end of a server that is served over HTTP.
+
+use std::time::Duration;
+
+use crate::common::*;
+use smol_mcp::Limits;
+use smol_mcp::http::{self, Listener};
+use smol_mcp::signal::Reason;
+
+const LONG: Duration = Duration::from_secs(15);
+
+#[test]
+fn what_ends_within_the_grace_is_answered() {
+    every_way(async |stage, serving| {
+        let waiting = serving.send(&Req::play("1")).await;
+        let waiting_playing = stage.playing().await;
+        let mut streaming = serving.send(&Req::play("2")).await;
+        let streaming_playing = stage.playing().await;
+        streaming_playing.progress(1);
+        streaming.head().await;
+        streaming.piece().await.unwrap();
+        let server = stage.server.clone();
+        let closing = smol::spawn(async move { server.close(LONG).await });
+        for playing in [&waiting_playing, &streaming_playing] {
+            assert!(matches!(playing.aborted().await, Reason::ServerClosed));
+        }
+        waiting_playing.finish("one");
+        assert_eq!(waiting.reply().await.text(), said("1", "one"));
+        streaming_playing.finish("two");
+        assert_eq!(
+            streaming.rest().await,
+            format!("data: {}\n\n", said("2", "two"))
+        );
+        bounded("the close", closing).await;
+    });
+}
+
+#[test]
+fn what_does_not_end_within_the_grace_is_not() {
+    every_way(async |stage, serving| {
+        let waiting = serving.send(&Req::play("1")).await;
+        let waiting_playing = stage.playing().await;
+        let mut streaming = serving.send(&Req::play("2")).await;
+        let streaming_playing = stage.playing().await;
+        streaming_playing.progress(1);
+        streaming.head().await;
+        streaming.piece().await.unwrap();
+        bounded("the close", stage.server.close(Duration::from_millis(10))).await;
+        waiting_playing.gone().await;
+        streaming_playing.gone().await;
+        assert_eq!(streaming.rest().await, "");
+        if serving.way() != Way::Listener {
+            // There the connection is dropped, perhaps before these words.
+            assert_eq!(waiting.reply().await.status, 503);
+        }
+    });
+}
+
+#[test]
+fn serving_ends_when_the_server_is_closed_although_clients_stay() {
+    smol::block_on(async {
+        let stage = Stage::new();
+        let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = smol::spawn(http::serve_on(listener, stage.endpoint()));
+        let mut idle = std::net::TcpStream::connect(address).unwrap();
+        std::io::Write::write_all(&mut idle, b"POST").unwrap();
+        bounded("the close", stage.server.close(LONG)).await;
+        bounded("the end of serving", serving).await.unwrap();
+    });
+}
+
+#[test]
+fn streams_of_sessions_end_at_once_when_the_server_closes() {
+    every_way(async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        let get = Req::new("GET")
+            .with("accept", "text/event-stream")
+            .with("mcp-session-id", &session);
+        let mut stream = serving.send(&get).await;
+        stream.head().await;
+        assert_eq!(stream.piece().await.unwrap(), ":\n\n");
+        let server = stage.server.clone();
+        let closing = smol::spawn(async move { server.close(LONG).await });
+        assert_eq!(stream.rest().await, "");
+        bounded("the close", closing).await;
+    });
+}
+
+#[test]
+fn a_closed_server_refuses_with_503() {
+    every_way(async |stage, serving| {
+        if serving.way() == Way::Listener {
+            return; // Nobody listens any more.
+        }
+        stage.server.close(Duration::ZERO).await;
+        let refused = error("1", -32603, "The server is closing");
+        check(
+            serving,
+            &[("closed", Req::call("1", "quick", ""), 503, refused)],
+        )
+        .await;
+    });
+}
+
+// The grace of a close is that of the close, not that of the end of a connection
+#[test]
+fn a_grace_that_is_longer_than_that_of_connections_is_kept() {
+    let hasty = || {
+        Stage::with(|builder| {
+            let mut limits = Limits::default();
+            limits.grace = Duration::ZERO;
+            builder.limits(limits)
+        })
+    };
+    every_way_with(hasty, Stage::endpoint, async |stage, serving| {
+        let exchange = serving.send(&Req::play("1")).await;
+        let playing = stage.playing().await;
+        let server = stage.server.clone();
+        let closing = smol::spawn(async move { server.close(LONG).await });
+        playing.aborted().await;
+        // Long enough for a listener that would not wait to drop the connection.
+        smol::Timer::after(Duration::from_millis(50)).await;
+        playing.finish("played");
+        assert_eq!(exchange.reply().await.text(), said("1", "played"));
+        bounded("the close", closing).await;
+    });
+}
