@@ -283,6 +283,7 @@ impl Server {
     ///
     /// Those of [`add_tool`](Self::add_tool).
     pub fn add_prompt(&self, prompt: Prompt) -> Result<(), crate::Error> {
+        prompt.check()?;
         self.add(&self.0.prompts, "prompt", prompt, List::Prompts)
     }
 

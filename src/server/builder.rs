@@ -259,6 +259,12 @@ impl Builder {
         if limits.page_size == 0 {
             return Err(Error::definition("a page must hold at least one entry"));
         }
+        if limits.calls_per_peer == 0 || limits.message_bytes == 0 {
+            return Err(Error::definition("the limits leave no room for any call"));
+        }
+        if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
+            return Err(Error::definition("the deadline of zero leaves no time"));
+        }
         let seal = seal(&self.state_keys, self.state_lifetime)?;
         let changing = self.changing;
         let resources = !self.resources.is_empty() || !self.templates.is_empty();
@@ -273,6 +279,7 @@ impl Builder {
         };
         self.tools.iter().try_for_each(Tool::check)?;
         self.resources.iter().try_for_each(Resource::check)?;
+        self.prompts.iter().try_for_each(Prompt::check)?;
         let (page, cache) = (limits.page_size, self.cache);
         let inner = Inner {
             stamp: Stamp::new(&self.info, cache),
