@@ -1,6 +1,8 @@
 //! What an author says of a tool, and what becomes of it: handlers, inputs, checks, deadlines, hooks and mistakes.
 #![cfg(all(feature = "server", unix))]
 
+#[path = "authoring/around.rs"]
+mod around;
 #[path = "authoring/blocking.rs"]
 mod blocking;
 #[path = "common/client.rs"]
