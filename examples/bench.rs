@@ -12,12 +12,14 @@
 use std::env;
 use std::error::Error;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde_json::json;
-use smol_mcp::{Context, HandlerError, Server, Tool, http, stdio};
+use smol::Executor;
+use smol_mcp::{Context, HandlerError, Limits, Server, Tool, http, stdio};
 
 #[derive(Deserialize)]
 struct Echo {
@@ -63,7 +65,7 @@ fn mark(what: &str, tag: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-fn server() -> Result<Server, smol_mcp::Error> {
+fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> {
     let echo = Tool::new("echo", echo)
         .description("Returns its text")
         .input_schema(json!({
@@ -80,35 +82,45 @@ fn server() -> Result<Server, smol_mcp::Error> {
                 "seconds": { "type": "number", "default": ten() },
             },
         }));
+    let mut limits = Limits::default();
+    limits.calls_per_peer = 200_000;
     Server::builder("bench", env!("CARGO_PKG_VERSION"))
         .tool(echo)
         .tool(slow)
+        .executor(executor.clone())
+        .limits(limits)
         .build()
 }
 
-async fn serve_http(server: &Server) -> io::Result<()> {
+async fn listen(executor: &Arc<Executor<'static>>) -> io::Result<http::Listener> {
     let listener = http::Listener::bind("127.0.0.1:0").await?;
     eprintln!("LISTENING {}", listener.local_addr()?);
-    http::serve_on(listener, http::Endpoint::new(server)).await
+    let options = http::Options::new().executor(executor.clone());
+    Ok(listener.with_options(options.max_connections(200_000)))
 }
 
 #[cfg(feature = "tide")]
-async fn serve_tide(server: &Server) -> io::Result<()> {
-    let listener = http::Listener::bind("127.0.0.1:0").await?;
-    eprintln!("LISTENING {}", listener.local_addr()?);
+async fn serve_tide(server: &Server, listener: http::Listener) -> io::Result<()> {
     let mut app = tide::new();
     app.at("/mcp").all(smol_mcp::tide::endpoint(server));
     app.listen(smol_mcp::tide::listener(listener)).await
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let server = server()?;
-    match env::args().nth(1).as_deref() {
-        Some("stdio") => smol::block_on(stdio::serve(&server))?,
-        Some("http") => smol::block_on(serve_http(&server))?,
+/// Everything runs on the thread that calls it.
+async fn serve(mode: &str, executor: &Arc<Executor<'static>>) -> Result<(), Box<dyn Error>> {
+    let server = server(executor)?;
+    match mode {
+        "stdio" => stdio::serve(&server).await?,
+        "http" => http::serve_on(listen(executor).await?, http::Endpoint::new(&server)).await?,
         #[cfg(feature = "tide")]
-        Some("tide") => smol::block_on(serve_tide(&server))?,
+        "tide" => serve_tide(&server, listen(executor).await?).await?,
         _ => return Err("usage: bench stdio|http|tide".into()),
     }
     Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mode = env::args().nth(1).unwrap_or_default();
+    let executor = Arc::new(Executor::new());
+    smol::block_on(executor.run(serve(&mode, &executor)))
 }

@@ -86,8 +86,8 @@ mutant 'source: no LISTENED mark' signal/source.rs \
 mutant 'source: flag before reason' signal/source.rs \
     'let won = self.reason.set(reason).is_ok();
         // Releases the reason to `is_fired`, and acquires from `listen`.
-        let previous = self.state.swap(FIRED, Ordering::AcqRel);' \
-    'let previous = self.state.swap(FIRED, Ordering::AcqRel);
+        let previous = self.state.swap(FIRED, Ordering::SeqCst);' \
+    'let previous = self.state.swap(FIRED, Ordering::SeqCst);
         let won = self.reason.set(reason).is_ok();'
 mutant 'source: losing abort returns early' signal/source.rs \
     'let won = self.reason.set(reason).is_ok();' \
@@ -95,7 +95,7 @@ mutant 'source: losing abort returns early' signal/source.rs \
 mutant 'source: the flag is read relaxed' signal/source.rs \
     'self.state.load(Ordering::Acquire) == FIRED' 'self.state.load(Ordering::Relaxed) == FIRED'
 mutant 'source: the flag is not released' signal/source.rs \
-    'self.state.swap(FIRED, Ordering::AcqRel)' 'self.state.swap(FIRED, Ordering::Acquire)'
+    'self.state.swap(FIRED, Ordering::SeqCst)' 'self.state.swap(FIRED, Ordering::Acquire)'
 mutant 'source: a fired one counts as inert' signal/source.rs \
     '== 0 && !self.is_fired()' '== 0'
 mutant 'source: controllers are not released' signal/source.rs \

@@ -10,6 +10,7 @@ pub(crate) mod modern;
 use serde_core::Serialize;
 use serde_json::{Map, Value};
 
+use crate::Principal;
 use crate::protocol::jsonrpc::{self, Id, Request, RpcError};
 use crate::protocol::{
     Cache, Completion, Implementation, PromptResult, ReadResult, ToolResult, Version, meta,
@@ -161,7 +162,7 @@ pub(crate) trait Mirrored {
     fn field(&self, name: &str) -> Field<'_>;
 
     /// Whom the transport has found to be asking, by credentials that it has checked.
-    fn principal(&self) -> Option<&str> {
+    fn principal(&self) -> Option<&Principal> {
         None
     }
 

@@ -4,7 +4,9 @@
 //! [`Signal`](crate::Signal), and sends the [`Body`] that it gets back. The signal fires when the client hangs up.
 
 mod accepts;
+mod authorize;
 mod body;
+mod cors;
 mod endpoint;
 mod events;
 mod flow;
@@ -16,10 +18,13 @@ mod service;
 mod session;
 mod sse;
 
+pub use authorize::{Challenge, ProtectedResource, bearer};
 pub use body::Body;
 pub use endpoint::Endpoint;
 pub use events::{EventStore, MemoryStore, Place};
 pub use listener::{Closer, Listener, Options, PeerAddr};
+#[cfg(feature = "tide")]
+pub(crate) use serve::serve_with;
 pub use serve::{serve, serve_on};
 pub use service::Service;
 

@@ -77,7 +77,30 @@ impl<State: Clone + Send + Sync + 'static> tide::Endpoint<State> for Endpoint {
 
 /// A listener that is not bound yet.
 #[derive(Debug)]
-pub struct Listener(Source);
+pub struct Listener {
+    source: Source,
+    server: Option<Server>,
+}
+
+impl Listener {
+    /// Ends when `server` is [closed](Server::close): answers leave within its grace, then connections are dropped.
+    ///
+    /// A tide app may hold more than the server, so that it does not end with it by itself.
+    #[must_use]
+    pub fn closes_with(mut self, server: &Server) -> Self {
+        self.server = Some(server.clone());
+        self
+    }
+}
+
+impl From<Source> for Listener {
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            server: None,
+        }
+    }
+}
 
 #[derive(Debug)]
 enum Source {
@@ -87,25 +110,25 @@ enum Source {
 
 impl From<&str> for Listener {
     fn from(address: &str) -> Self {
-        Self(Source::Address(address.to_owned()))
+        Source::Address(address.to_owned()).into()
     }
 }
 
 impl From<String> for Listener {
     fn from(address: String) -> Self {
-        Self(Source::Address(address))
+        Source::Address(address).into()
     }
 }
 
 impl From<SocketAddr> for Listener {
     fn from(address: SocketAddr) -> Self {
-        Self(Source::Address(address.to_string()))
+        Source::Address(address.to_string()).into()
     }
 }
 
 impl From<http::Listener> for Listener {
     fn from(listener: http::Listener) -> Self {
-        Self(Source::Bound(listener))
+        Source::Bound(listener).into()
     }
 }
 
@@ -114,7 +137,8 @@ impl<State: Clone + Send + Sync + 'static> tide::listener::ToListener<State> for
 
     fn to_listener(self) -> io::Result<Self::Listener> {
         Ok(AppListener {
-            source: Some(self.0),
+            source: Some(self.source),
+            server: self.server,
             app: None,
             info: None,
         })
@@ -124,6 +148,7 @@ impl<State: Clone + Send + Sync + 'static> tide::listener::ToListener<State> for
 /// A listener of one app; what [`Listener`] becomes when the app listens.
 pub struct AppListener<State> {
     source: Option<Source>,
+    server: Option<Server>,
     app: Option<tide::Server<State>>,
     info: Option<ListenInfo>,
 }
@@ -148,7 +173,10 @@ impl<State: Clone + Send + Sync + 'static> tide::listener::Listener<State> for A
 
     async fn accept(&mut self) -> io::Result<()> {
         match (self.source.take(), self.app.take()) {
-            (Some(Source::Bound(listener)), Some(app)) => listener.serve(App(app)).await,
+            (Some(Source::Bound(listener)), Some(app)) => match self.server.take() {
+                Some(server) => http::serve_with(listener, App(app), &server).await,
+                None => listener.serve(App(app)).await,
+            },
             _ => Err(io::Error::other("the listener is not bound")),
         }
     }

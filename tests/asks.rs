@@ -629,6 +629,41 @@ fn a_thread_that_asks_is_let_go_when_the_round_ends() {
 }
 
 #[test]
+fn a_question_after_the_answer_is_answered_by_nobody() {
+    let (open, gate) = gate();
+    let (sender, receiver) = smol::channel::bounded(1);
+    let tool = Tool::new("t", move |_: NoInput, cx: Context| {
+        let (gate, sender) = (gate.clone(), sender.clone());
+        async move {
+            smol::spawn(async move {
+                gate.wait().await;
+                let answer = cx.roots("roots").await;
+                sender.send(answer.map(drop)).await
+            })
+            .detach();
+            "done"
+        }
+    });
+    with(&serve(tool), async |client| {
+        assert_eq!(
+            client.ask(&call("1", "t", "", ALL)).await,
+            text("1", "done")
+        );
+        client.initialize("2025-11-25", ALL).await;
+        assert_eq!(
+            client.ask(&legacy_call("2", "t")).await,
+            legacy_text("2", "done")
+        );
+        open.open();
+        for _ in 0..2 {
+            let answer = receiver.recv().await.unwrap();
+            assert!(answer.is_err_and(|err| err.is_aborted()));
+        }
+        client.expect_nothing().await;
+    });
+}
+
+#[test]
 fn one_key_asks_one_question() {
     // R246
     let failures = Arc::new(Mutex::new(Vec::new()));
@@ -760,6 +795,22 @@ fn ids_of_the_servers_requests_are_never_used_again() {
             assert_eq!(
                 client.ask(&answer).await,
                 legacy_text("7", "Hello, cancel.")
+            );
+        }
+    });
+}
+
+#[test]
+fn an_id_is_free_as_soon_as_its_answer_is_seen() {
+    let tool = Tool::new("t", async |_: NoInput| {
+        smol::future::yield_now().await;
+        "done"
+    });
+    with(&serve(tool), async |client| {
+        for _ in 0..2000 {
+            assert_eq!(
+                client.ask(&call("1", "t", "", "{}")).await,
+                text("1", "done")
             );
         }
     });
@@ -1056,6 +1107,42 @@ fn progress_of_the_client_is_observed() {
             r#""x" user_name elicitation/create 2.5 None None"#,
         ];
         assert_eq!(*seen.lock().unwrap(), expected);
+    });
+}
+
+#[test]
+fn changed_roots_are_heard_without_a_word() {
+    // R294
+    with(&serve(Tool::new("greet", greet)), async |client| {
+        client.initialize("2025-11-25", ALL).await;
+        client
+            .send(r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#)
+            .await;
+        client.expect_nothing().await;
+    });
+}
+
+#[test]
+fn an_error_around_a_question_without_an_answer_says_what_is_behind_it() {
+    // basic/index: -32021 is an obligation, whatever a handler makes of the error
+    #[derive(Debug)]
+    struct Wrapped(AskError);
+    impl std::fmt::Display for Wrapped {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("could not ask")
+        }
+    }
+    impl std::error::Error for Wrapped {
+        fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+            Some(&self.0)
+        }
+    }
+    let tool = Tool::new("t", async |_: NoInput, cx: Context| {
+        cx.roots("r").await.map(|_| "done").map_err(Wrapped)
+    });
+    with(&serve(tool), async |client| {
+        let missing = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"Missing required client capability","data":{"requiredCapabilities":{"roots":{}}}}}"#;
+        assert_eq!(client.ask(&call("1", "t", "", "{}")).await, missing);
     });
 }
 

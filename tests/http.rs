@@ -4,6 +4,8 @@
 
 #[path = "http/app.rs"]
 mod app;
+#[path = "http/authorize.rs"]
+mod authorize;
 #[path = "http/cancel.rs"]
 mod cancel;
 #[path = "http/close.rs"]

@@ -11,6 +11,8 @@ mod crowd;
 mod hang_up;
 #[path = "listener/limits.rs"]
 mod limits;
+#[path = "listener/peers.rs"]
+mod peers;
 #[path = "listener/responses.rs"]
 mod responses;
 #[path = "listener/rows.rs"]

@@ -451,6 +451,42 @@ fn a_handler_may_change_the_list_it_stands_in() {
     });
 }
 
+#[test]
+fn what_a_call_says_is_no_part_of_a_subscription() {
+    // R242, R128, R152
+    let busy = Tool::new("busy", async |_: NoInput, cx: Context| {
+        cx.progress(1, 2, "half");
+        cx.server().list_changed(List::Tools);
+        smol::future::yield_now().await;
+        "done"
+    });
+    let server = Server::builder("t", "0")
+        .tool(busy)
+        .list_changed([List::Tools])
+        .build()
+        .unwrap();
+    let filter = r#"{"toolsListChanged":true}"#;
+    with(&server, async |client| {
+        assert_eq!(
+            client.ask(&listen("1", filter)).await,
+            acknowledged("1", filter)
+        );
+        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"busy","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"p"}}}"#;
+        client.send(call).await;
+        let mut lines = [
+            client.next().await,
+            client.next().await,
+            client.next().await,
+        ];
+        lines.sort();
+        let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"total":2,"message":"half"}}"#;
+        let answer = format!(
+            r#"{{"jsonrpc":"2.0","id":2,"result":{{"content":[{{"type":"text","text":"done"}}],"resultType":"complete",{META}}}}}"#
+        );
+        assert_eq!(lines, [answer, progress.to_owned(), changed("1", "tools")]);
+    });
+}
+
 // ---- what is advertised ----
 
 #[test]

@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use smol_mcp::protocol::ToolAnnotations;
-use smol_mcp::{Context, HandlerError, Signal, Structured, Tool};
+use smol_mcp::{Context, HandlerError, Structured, Tool};
 
 use crate::root::{Entry, Root};
 use crate::watch::Watch;
-use crate::work::blocking;
 
 /// Between two blocks the signal is looked at.
 const BLOCK: usize = 64 * 1024;
@@ -48,7 +47,7 @@ struct Digest {
 }
 
 pub(crate) fn tool(root: Arc<Root>) -> Tool {
-    Tool::new("digest", move |input, cx| digest(root.clone(), input, cx))
+    Tool::blocking("digest", move |input, cx| digest(&root, input, cx))
         .description(format!(
             "Computes a checksum (64-bit FNV-1a) of all files below a path, and of the first {MOST_FILES} files each."
         ))
@@ -63,23 +62,16 @@ pub(crate) fn tool(root: Arc<Root>) -> Tool {
         }))
 }
 
-async fn digest(
-    root: Arc<Root>,
-    input: Input,
-    cx: Context,
-) -> Result<Structured<Output>, HandlerError> {
+fn digest(root: &Root, input: Input, cx: Context) -> Result<Structured<Output>, HandlerError> {
     let _watch = Watch::new("digest", &cx);
     if input.bytes_per_second == Some(0) {
         return Err(HandlerError::public(
             "'bytes_per_second' must be at least 1.",
         ));
     }
-    let signal = cx.signal().clone();
-    let work = move |signal: &Signal| {
-        let files = root.walk(&input.path, signal)?;
-        Computation::new(cx, &files, input.bytes_per_second).all(files)
-    };
-    blocking(&signal, work).await.map(Structured)
+    let files = root.walk(&input.path, cx.signal())?;
+    let computation = Computation::new(cx, &files, input.bytes_per_second);
+    computation.all(files).map(Structured)
 }
 
 /// The computation, as far as it has come.

@@ -4,12 +4,10 @@ use std::env;
 use std::error::Error;
 
 use serde_json::json;
-use smol::future;
 use smol_mcp::Server;
 use smol_mcp::http::Listener;
 use smol_mcp::tide::{endpoint, listener};
 
-use crate::GRACE;
 use crate::root::Root;
 
 /// Serves until the server is closed.
@@ -22,15 +20,9 @@ pub(crate) async fn serve(
     let socket = socket.map_err(|err| format!("cannot listen on {address}: {err}"))?;
     introduce(&format!("http://{}/mcp", socket.local_addr()?), root);
 
-    let closer = socket.closer();
-    let closed = async {
-        server.closed().await;
-        closer.close(GRACE).await;
-        Ok(())
-    };
     let mut app = tide::new();
     app.at("/mcp").all(endpoint(server));
-    future::or(app.listen(listener(socket)), closed).await?;
+    app.listen(listener(socket).closes_with(server)).await?;
     Ok(())
 }
 

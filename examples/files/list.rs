@@ -6,11 +6,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 use smol_mcp::protocol::ToolAnnotations;
-use smol_mcp::{Context, HandlerError, Signal, Tool};
+use smol_mcp::{Context, HandlerError, Tool};
 
 use crate::root::{Root, unreadable};
 use crate::watch::Watch;
-use crate::work::blocking;
 
 const MOST_ENTRIES: usize = 1000;
 
@@ -22,7 +21,7 @@ struct Input {
 }
 
 pub(crate) fn tool(root: Arc<Root>) -> Tool {
-    Tool::new("list", move |input, cx| list(root.clone(), input, cx))
+    Tool::blocking("list", move |input, cx| list(&root, input, &cx))
         .description("Lists a directory: 'name/' is a directory, 'name@' a link, and files have their size in bytes.")
         .annotations(ToolAnnotations::default().read_only(true).open_world(false))
         .input_schema(json!({
@@ -34,16 +33,9 @@ pub(crate) fn tool(root: Arc<Root>) -> Tool {
         }))
 }
 
-async fn list(root: Arc<Root>, input: Input, cx: Context) -> Result<String, HandlerError> {
-    let _watch = Watch::new("list", &cx);
-    blocking(cx.signal(), move |signal| {
-        entries(&root, &input.path, signal)
-    })
-    .await
-}
-
-/// Blocks.
-fn entries(root: &Root, path: &str, signal: &Signal) -> Result<String, HandlerError> {
+fn list(root: &Root, input: Input, cx: &Context) -> Result<String, HandlerError> {
+    let _watch = Watch::new("list", cx);
+    let path = input.path.as_str();
     let found = root.find(path)?;
     if !found.is_dir() {
         return Err(HandlerError::public(format!(
@@ -52,7 +44,7 @@ fn entries(root: &Root, path: &str, signal: &Signal) -> Result<String, HandlerEr
     }
     let mut lines = Vec::new();
     for entry in fs::read_dir(found).map_err(|err| unreadable(path, &err))? {
-        signal.check()?;
+        cx.signal().check()?;
         lines.extend(entry.ok().and_then(|entry| describe(&entry)));
     }
     lines.sort_unstable();

@@ -8,7 +8,8 @@
 //! Over HTTP it prints two `curl` commands to try, and what to put into a client's configuration.
 //!
 //! The tools show how a handler heeds its signal: `search` awaits one file after the other, under a stricter signal if the
-//! client sets `timeout_ms`; `digest` is one long computation on a thread that may block; both look inside large files too.
+//! client sets `timeout_ms`; the others are plain functions on a thread that may block, and `digest` is a long one. All look
+//! at it inside large files too.
 
 mod args;
 mod digest;
@@ -19,7 +20,6 @@ mod read;
 mod root;
 mod search;
 mod watch;
-mod work;
 
 use std::env;
 use std::error::Error;

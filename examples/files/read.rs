@@ -5,17 +5,16 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 use smol_mcp::protocol::{Content, ToolAnnotations};
-use smol_mcp::{Context, HandlerError, Signal, Tool};
+use smol_mcp::{Context, HandlerError, Tool};
 
 use crate::pieces::Pieces;
 use crate::root::{Root, unreadable};
 use crate::watch::Watch;
-use crate::work::blocking;
 
 /// No more is returned at once.
 const MOST_BYTES: usize = 256 * 1024;
 
-/// Stands for the rest of a line.
+/// Stands for the rest of a line, of which the first piece is enough.
 const CUT: &[u8] = "…\n".as_bytes();
 
 #[derive(Deserialize)]
@@ -37,7 +36,7 @@ fn last() -> u64 {
 }
 
 pub(crate) fn tool(root: Arc<Root>) -> Tool {
-    Tool::new("read", move |input, cx| read(root.clone(), input, cx))
+    Tool::blocking("read", move |input, cx| read(&root, &input, &cx))
         .description("Returns lines of a text file, all of them if no range is given. What is long comes in parts.")
         .annotations(ToolAnnotations::default().read_only(true).open_world(false))
         .input_schema(json!({
@@ -52,39 +51,37 @@ pub(crate) fn tool(root: Arc<Root>) -> Tool {
         }))
 }
 
-async fn read(root: Arc<Root>, input: Input, cx: Context) -> Result<Vec<Content>, HandlerError> {
-    let _watch = Watch::new("read", &cx);
+/// Reads the lines, and says what is missing.
+fn read(root: &Root, input: &Input, cx: &Context) -> Result<Vec<Content>, HandlerError> {
+    let _watch = Watch::new("read", cx);
     if input.first_line == 0 || input.last_line < input.first_line {
         return Err(HandlerError::public(
             "Lines count from 1, and 'last_line' is not before 'first_line'.",
         ));
     }
-    blocking(cx.signal(), move |signal| lines(&root, &input, signal)).await
-}
-
-/// Reads the lines, and says what is missing. Blocks.
-fn lines(root: &Root, input: &Input, signal: &Signal) -> Result<Vec<Content>, HandlerError> {
     let mut pieces = open(root, &input.path)?;
     let (mut bytes, mut last, mut notes) = (Vec::new(), 0, Vec::new());
     while let Some(piece) = pieces.next().map_err(|err| unreadable(&input.path, &err))? {
-        signal.check()?;
+        cx.signal().check()?;
         let line = piece.line;
         if line > input.last_line {
             break;
         }
+        let first_piece = line != last;
+        last = line;
         if line < input.first_line {
-        } else if line != last {
+            continue;
+        }
+        if first_piece {
             if bytes.len() + piece.bytes.len() > MOST_BYTES {
                 notes.push(format!("There is more: go on with 'first_line' {line}."));
                 break;
             }
             bytes.extend_from_slice(piece.bytes);
         } else if !bytes.ends_with(CUT) {
-            // Of a very long line the first piece is enough.
             bytes.extend_from_slice(CUT);
             notes.push(format!("Line {line} is longer than what is shown of it."));
         }
-        last = line;
     }
     if last < input.first_line && input.first_line > 1 {
         let text = format!("{:?} has only {last} lines.", input.path);

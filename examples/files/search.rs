@@ -12,7 +12,6 @@ use smol_mcp::{Context, HandlerError, Signal, Tool};
 use crate::pieces::Pieces;
 use crate::root::{Entry, Root};
 use crate::watch::Watch;
-use crate::work::blocking;
 
 const LONGEST_TEXT: usize = 1000;
 const MOST_RESULTS: usize = 1000;
@@ -167,6 +166,18 @@ impl Found {
         }
         report
     }
+}
+
+/// Runs work on a thread that may block, until it ends or the signal fires.
+///
+/// The caller is told at once when the signal fires. The thread is not interrupted: the work looks at the signal, too, and
+/// gives up soon after.
+async fn blocking<T: Send + 'static>(
+    signal: &Signal,
+    work: impl FnOnce(&Signal) -> Result<T, HandlerError> + Send + 'static,
+) -> Result<T, HandlerError> {
+    let watched = signal.clone();
+    signal.run(smol::unblock(move || work(&watched))).await?
 }
 
 /// Finds at most so many lines that have the text in them; `None` if the file is binary or cannot be read. Blocks.

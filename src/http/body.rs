@@ -79,7 +79,6 @@ impl Body {
     }
 
     /// Takes the bytes out, if they are all there.
-    #[cfg_attr(not(feature = "tide"), allow(dead_code))]
     pub(crate) fn into_full(self) -> Result<Vec<u8>, Self> {
         match self.0 {
             Repr::Full(bytes) => Ok(bytes),

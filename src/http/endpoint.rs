@@ -4,21 +4,23 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue};
+use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue, ORIGIN};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 
 use super::Body;
 use super::accepts::Accepts;
+use super::authorize::{Authorizer, Challenge, Deciding, Head, ProtectedResource};
+use super::cors;
 use super::events::EventStore;
 use super::origin::Origins;
 use super::post::{self, Begun};
 use super::session::{self, Sessions};
-use crate::Server;
 use crate::era;
 use crate::http::Service;
 use crate::protocol::jsonrpc::RpcError;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::Signal;
+use crate::{Principal, Server};
 
 /// The path at which [`serve`](super::serve) answers.
 const PATH: &str = "/mcp";
@@ -82,6 +84,9 @@ pub(super) struct Inner {
     aborts: Option<bool>,
     /// When a client comes back to a stream that a handler has let go of.
     pub(super) retry: Duration,
+    authorizer: Option<Arc<Authorizer>>,
+    resource: Option<ProtectedResource>,
+    cors: bool,
 }
 
 impl Endpoint {
@@ -98,6 +103,9 @@ impl Endpoint {
             store: None,
             aborts: None,
             retry: Duration::from_secs(1),
+            authorizer: None,
+            resource: None,
+            cors: false,
         }))
     }
 
@@ -201,6 +209,67 @@ impl Endpoint {
         self.change(|inner| inner.patience = patience)
     }
 
+    /// Asks the application about every request: whom it comes from, or what its client is told instead.
+    ///
+    /// It is asked after `Origin`, `Host` and the HTTP method have been looked at, and before the body is. Handlers find
+    /// the [`Principal`] by [`Context::principal`](crate::Context::principal). A legacy session is served to the principal
+    /// that opened it alone; to others it does not exist. It is for the application to see that a token is valid, not
+    /// expired, and issued for this very server. (MCP 2026-07-28, basic/authorization)
+    ///
+    /// # Cancellation
+    ///
+    /// A decision that is waited for is dropped when the client hangs up.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use smol_mcp::http::{Challenge, Endpoint, ProtectedResource, bearer};
+    /// use smol_mcp::{Context, NoInput, Principal, Server, Tool};
+    ///
+    /// async fn whoami(_: NoInput, cx: Context) -> String {
+    ///     cx.principal().map_or("nobody", Principal::id).to_owned()
+    /// }
+    ///
+    /// let server = Server::builder("who", "1.0.0").tool(Tool::new("whoami", whoami)).build()?;
+    /// let endpoint = Endpoint::new(&server)
+    ///     .protected_resource(ProtectedResource::new("https://who.example/mcp", "https://login.example"))
+    ///     .authorize(|parts| async move {
+    ///         match bearer(&parts.headers) {
+    ///             Some("secret") => Ok(Principal::new("ada")),
+    ///             Some(_) => Err(Challenge::invalid_token()),
+    ///             None => Err(Challenge::unauthorized()),
+    ///         }
+    ///     });
+    /// # let _ = endpoint;
+    /// # Ok::<_, smol_mcp::Error>(())
+    /// ```
+    #[must_use]
+    pub fn authorize<F, Fut>(self, decide: F) -> Self
+    where
+        F: Fn(http::request::Parts) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Principal, Challenge>> + Send + 'static,
+    {
+        let authorizer = move |parts| -> Deciding { Box::pin(decide(parts)) };
+        self.change(|inner| inner.authorizer = Some(Arc::new(authorizer)))
+    }
+
+    /// Publishes where clients get tokens: at `/.well-known/oauth-protected-resource`, there with the path of the
+    /// resource behind it, and in the header of every [`Challenge`]. It is public, and answered to GET.
+    ///
+    /// A router has to lead those paths to the endpoint too.
+    #[must_use]
+    pub fn protected_resource(self, resource: ProtectedResource) -> Self {
+        self.change(|inner| inner.resource = Some(resource))
+    }
+
+    /// Tells browsers that pages of the [origins](Self::origin) that are served may read answers (CORS, off by default).
+    ///
+    /// Questions of browsers beforehand (`OPTIONS`) are answered then, before anybody is asked for credentials.
+    #[must_use]
+    pub fn cors(self) -> Self {
+        self.change(|inner| inner.cors = true)
+    }
+
     /// Answers one request.
     ///
     /// # Cancellation
@@ -211,46 +280,52 @@ impl Endpoint {
     /// the handler runs to its end on the server's executor. The reason
     /// [`ServerClosed`](crate::signal::Reason::ServerClosed) is different: what ends within the grace is still answered.
     pub async fn handle(&self, request: Request<Vec<u8>>, signal: Signal) -> Response<Body> {
-        finish(self.begin(request, &signal), signal).await
+        self.serve(request, signal).await
     }
 
-    /// Takes the request. It is gone by the time that something is waited for.
-    fn begin(&self, request: Request<Vec<u8>>, signal: &Signal) -> Begun {
+    /// Begins a request in place. It is gone by the time that something is waited for, unless it is to be authorized.
+    fn serve(
+        &self,
+        request: Request<Vec<u8>>,
+        signal: Signal,
+    ) -> impl Future<Output = Response<Body>> + Send + use<> {
+        let origin = self.0.cors_origin(request.headers());
         let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
-        if let Some(refusal) = self.refuse(method, path, headers) {
-            return Begun::Done(refusal);
-        }
-        match *method {
-            Method::GET => Begun::Done(session::listen(&self.0, headers, signal)),
-            Method::DELETE => Begun::Done(session::end(&self.0, headers)),
-            _ => post::begin(&self.0, headers, request.body(), signal),
+        let begun = match (self.0.refuse(method, path, headers), &self.0.authorizer) {
+            (Some(response), _) => Ok(Begun::Done(response)),
+            (None, None) => Ok(self.0.begin(&request, None, &signal)),
+            (None, Some(authorizer)) => {
+                let (parts, body) = request.into_parts();
+                let decision = authorizer(parts.clone());
+                Err((decision, Request::from_parts(parts, body), self.0.clone()))
+            }
+        };
+        async move {
+            let begun = match begun {
+                Ok(begun) => begun,
+                Err((decision, request, endpoint)) => match signal.run(decision).await {
+                    Ok(Ok(principal)) => endpoint.begin(&request, Some(&principal), &signal),
+                    Ok(Err(challenge)) => {
+                        Begun::Done(challenge.respond(endpoint.resource.as_ref()))
+                    }
+                    Err(_) => Begun::Done(post::aborted()),
+                },
+            };
+            let mut response = match begun {
+                Begun::Done(response) => response,
+                Begun::Running(waiting) => waiting.wait(&signal).await,
+                Begun::Batch(batch) => batch.wait(&signal).await,
+            };
+            if let Some(origin) = origin {
+                cors::open(&mut response, origin);
+            }
+            response
         }
     }
 
     /// Returns the server that is served.
     pub fn server(&self) -> &Server {
         &self.0.server
-    }
-
-    /// Checks what can be checked before the body is looked at.
-    fn refuse(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
-        if self.0.path.as_deref().is_some_and(|own| own != path) {
-            return Some(plain(StatusCode::NOT_FOUND, "not found\n"));
-        }
-        if let Err(why) = self.0.origins.check(headers) {
-            return Some(plain(StatusCode::FORBIDDEN, &format!("{why}\n")));
-        }
-        let legacy = self.0.sessions.is_some() && !era::names_modern_version(headers);
-        let of_session = legacy && matches!(*method, Method::GET | Method::DELETE);
-        if *method != Method::POST && !of_session {
-            let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
-            let allowed = if legacy { "GET, POST, DELETE" } else { "POST" };
-            response
-                .headers_mut()
-                .insert(ALLOW, HeaderValue::from_static(allowed));
-            return Some(response);
-        }
-        None
     }
 }
 
@@ -260,19 +335,66 @@ impl Service for Endpoint {
         request: Request<Vec<u8>>,
         signal: Signal,
     ) -> impl Future<Output = Response<Body>> + Send {
-        finish(self.begin(request, &signal), signal)
-    }
-}
-
-async fn finish(begun: Begun, signal: Signal) -> Response<Body> {
-    match begun {
-        Begun::Done(response) => response,
-        Begun::Running(waiting) => waiting.wait(&signal).await,
-        Begun::Batch(batch) => batch.wait(&signal).await,
+        self.serve(request, signal)
     }
 }
 
 impl Inner {
+    /// Checks what can be checked before anything else is looked at, and answers what is no matter of MCP.
+    fn refuse(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Response<Body>> {
+        let metadata = self.resource.as_ref().filter(|own| own.is_at(path));
+        if metadata.is_none() && self.path.as_deref().is_some_and(|own| own != path) {
+            return Some(plain(StatusCode::NOT_FOUND, "not found\n"));
+        }
+        if let Err(why) = self.origins.check(headers) {
+            return Some(plain(StatusCode::FORBIDDEN, &format!("{why}\n")));
+        }
+        if let Some(answer) = cors::preflight(method, headers).filter(|_| self.cors) {
+            return Some(answer);
+        }
+        if let Some(metadata) = metadata {
+            return Some(match *method {
+                Method::GET => metadata.respond(),
+                _ => not_allowed("GET"),
+            });
+        }
+        let head = Head {
+            headers,
+            principal: None,
+        };
+        let legacy = self.sessions.is_some() && !era::names_modern_version(&head);
+        match *method {
+            Method::POST => None,
+            Method::GET | Method::DELETE if legacy => None,
+            _ if legacy => Some(not_allowed("GET, POST, DELETE")),
+            _ => Some(not_allowed("POST")),
+        }
+    }
+
+    /// Takes a request that may be served.
+    fn begin(
+        self: &Arc<Self>,
+        request: &Request<Vec<u8>>,
+        principal: Option<&Principal>,
+        signal: &Signal,
+    ) -> Begun {
+        let head = Head {
+            headers: request.headers(),
+            principal,
+        };
+        match *request.method() {
+            Method::GET => Begun::Done(session::listen(self, &head, signal)),
+            Method::DELETE => Begun::Done(session::end(self, &head)),
+            _ => post::begin(self, &head, request.body(), signal),
+        }
+    }
+
+    /// The origin of a web page that is to be let read the answer.
+    fn cors_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let origin = headers.get(ORIGIN).filter(|_| self.cors)?;
+        self.origins.check(headers).is_ok().then(|| origin.clone())
+    }
+
     /// Tells whether a call of a session runs on when its client hangs up.
     pub(super) fn runs_on(&self) -> bool {
         !self.aborts.unwrap_or(self.store.is_none())
@@ -301,6 +423,13 @@ pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
+    response
+}
+
+fn not_allowed(allowed: &'static str) -> Response<Body> {
+    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
+    let headers = response.headers_mut();
+    headers.insert(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 

@@ -178,8 +178,11 @@ impl Listener {
     ///
     /// Dropping the future closes the listening socket and drops all connections, with the calls that run on them.
     pub async fn serve<S: Service>(self, service: S) -> io::Result<()> {
-        self.seats.begin(self.options);
+        let mut options = self.options;
+        let spawner = std::mem::take(&mut options.spawner);
+        self.seats.begin(options);
         let mut acceptor = Acceptor {
+            spawner,
             tcp: self.address.is_some(),
             socket: Some(self.socket),
             seats: self.seats,

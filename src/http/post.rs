@@ -11,10 +11,11 @@ use serde_json::value::RawValue;
 
 use super::Body;
 use super::accepts::Accepts;
+use super::authorize::Head;
 use super::endpoint::{Inner, accepted, accepts, anonymous, json, plain};
 use super::session::{self, Found, Session};
 use super::sse::{self, Events};
-use crate::era::{self, Around, Field, Mirrored, Refusal, Route, modern};
+use crate::era::{self, Around, Refusal, Route, modern};
 use crate::protocol::jsonrpc::{self, Malformed, Message, Notification, Request, RpcError};
 use crate::server::call::{Call, Next};
 use crate::server::dispatch::{self, Intake};
@@ -35,8 +36,8 @@ pub(super) struct Waiting {
     call: Guard,
     accepts: Accepts,
     endpoint: Arc<Inner>,
-    /// Set if the client may come back to the stream of the call.
-    session: Option<Arc<Session>>,
+    /// Whether the client may come back to the stream of the call.
+    kept: bool,
 }
 
 /// Leaves a call whose response is dropped before its end: nobody reads it any more.
@@ -44,12 +45,22 @@ pub(super) struct Guard {
     call: Option<Arc<Call>>,
     /// The signal of the request, if the handler has been given another one: it is not to notice that its client has gone.
     apart: Option<Signal>,
+    /// The session of the call. It is in use until the response ends.
+    session: Option<Arc<Session>>,
 }
 
 impl Guard {
-    pub(super) fn new(call: Arc<Call>, apart: Option<Signal>) -> Self {
+    pub(super) fn new(
+        call: Arc<Call>,
+        apart: Option<Signal>,
+        session: Option<Arc<Session>>,
+    ) -> Self {
         let call = Some(call);
-        Self { call, apart }
+        Self {
+            call,
+            apart,
+            session,
+        }
     }
 
     pub(super) fn call(&self) -> Option<&Arc<Call>> {
@@ -58,8 +69,11 @@ impl Guard {
 
     /// Hands the duty on.
     fn take(&mut self) -> Self {
-        let (call, apart) = (self.call.take(), self.apart.take());
-        Self { call, apart }
+        Self {
+            call: self.call.take(),
+            apart: self.apart.take(),
+            session: self.session.take(),
+        }
     }
 
     /// There is no more to read here.
@@ -96,34 +110,22 @@ impl Drop for Guard {
     fn drop(&mut self) {
         let fired = self.apart.as_ref().and_then(Signal::reason);
         self.leave(fired.unwrap_or(Reason::Disconnected));
-    }
-}
-
-impl Mirrored for HeaderMap {
-    fn field(&self, name: &str) -> Field<'_> {
-        Field::new(self.get_all(name).iter().map(HeaderValue::as_bytes))
-    }
-
-    fn takes_messages(&self) -> bool {
-        accepts(self).stream
+        if let Some(session) = &self.session {
+            session.touch();
+        }
     }
 }
 
 /// Takes the message of a POST. What is answered at once is answered here, without a wait.
-pub(super) fn begin(
-    endpoint: &Arc<Inner>,
-    headers: &HeaderMap,
-    body: &[u8],
-    signal: &Signal,
-) -> Begun {
-    let accepts = accepts(headers);
+pub(super) fn begin(endpoint: &Arc<Inner>, head: &Head<'_>, body: &[u8], signal: &Signal) -> Begun {
+    let accepts = accepts(head.headers);
     let most = endpoint.server.0.limits.message_bytes;
-    if let Some(refusal) = refuse_form(headers, accepts, body.len(), most) {
+    if let Some(refusal) = refuse_form(head.headers, accepts, body.len(), most) {
         return Begun::Done(refusal);
     }
     let post = Post {
         endpoint,
-        headers,
+        head,
         accepts,
         signal,
     };
@@ -173,21 +175,21 @@ fn refuse_form(
 /// One POST whose message has been parsed.
 struct Post<'a> {
     endpoint: &'a Arc<Inner>,
-    headers: &'a HeaderMap,
+    head: &'a Head<'a>,
     accepts: Accepts,
     signal: &'a Signal,
 }
 
 impl Post<'_> {
     fn request(&self, request: Request<'_>) -> Begun {
-        let found = session::find(self.endpoint, self.headers);
+        let found = session::find(self.endpoint, self.head);
         if is_of_a_session(&request) {
             if let Some(refusal) = self.refuse_session(&request, &found) {
                 return Begun::Done(refusal);
             }
         }
         let around = Around::Http {
-            headers: self.headers,
+            headers: self.head,
             session: found.version(),
         };
         let route = match era::route(&request, around, &self.endpoint.server.0.offers) {
@@ -196,15 +198,16 @@ impl Post<'_> {
         };
         match (route, found) {
             (Route::Handshake, _) => {
-                let (endpoint, headers) = (self.endpoint, self.headers);
-                Begun::Done(session::begin(endpoint, headers, request, self.signal))
+                let (endpoint, head) = (self.endpoint, self.head);
+                let response = session::begin(endpoint, head, request, self.signal);
+                Begun::Done(in_form(self.accepts, response))
             }
             (route @ Route::Legacy(..), Found::Session(session)) => {
                 self.run_in(session, request, route)
             }
             (route, _) => {
                 let crowd = &self.endpoint.crowd;
-                let intake = dispatch::run(crowd, request, route, Some(self.headers), self.signal);
+                let intake = dispatch::run(crowd, request, route, Some(self.head), self.signal);
                 self.attend(intake, None, None)
             }
         }
@@ -216,7 +219,7 @@ impl Post<'_> {
             return Some(session::gone(Some(&request.id)));
         }
         let missing = self.endpoint.sessions.is_some() && matches!(found, Found::None);
-        let refusal = match era::legacy::http_version(self.headers, found.version()) {
+        let refusal = match era::legacy::http_version(self.head, found.version()) {
             Err(refusal) => refusal,
             Ok(_) if missing => Refusal::new(400, session::unnamed()),
             Ok(_) => return None,
@@ -230,9 +233,8 @@ impl Post<'_> {
         let apart = runs_on.then(|| self.signal.clone());
         let never = Signal::never();
         let caller = if runs_on { &never } else { self.signal };
-        let intake = dispatch::run(&session.peer, request, route, Some(self.headers), caller);
-        let kept = self.endpoint.store.is_some() && self.accepts.stream;
-        self.attend(intake, kept.then_some(session), apart)
+        let intake = dispatch::run(&session.peer, request, route, Some(self.head), caller);
+        self.attend(intake, Some(session), apart)
     }
 
     /// Takes what there is at once.
@@ -251,10 +253,10 @@ impl Post<'_> {
         };
         let next = call.take_next();
         let mut waiting = Waiting {
-            call: Guard::new(call, apart),
+            kept: session.is_some() && self.endpoint.store.is_some() && self.accepts.stream,
+            call: Guard::new(call, apart, session),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
-            session,
         };
         match next.and_then(|next| waiting.respond(next, self.signal)) {
             Some(response) => Begun::Done(response),
@@ -263,11 +265,11 @@ impl Post<'_> {
     }
 
     fn response(&self, response: jsonrpc::Response<'_>) -> Response<Body> {
-        let found = session::find(self.endpoint, self.headers);
+        let found = session::find(self.endpoint, self.head);
         match found {
             Found::Session(session) => {
                 let version = session.peer.legacy_version();
-                if let Err(refusal) = era::legacy::http_version(self.headers, version) {
+                if let Err(refusal) = era::legacy::http_version(self.head, version) {
                     return anonymous(refusal.status, &refusal.error);
                 }
                 dispatch::respond(&session.peer, response);
@@ -283,8 +285,8 @@ impl Post<'_> {
 
     fn notification(&self, notification: &Notification<'_>) -> Response<Body> {
         let claim = modern::claim(&notification.params);
-        if claim.is_some() || era::names_modern_version(self.headers) {
-            return match modern::check_notification(self.headers, claim.as_ref()) {
+        if claim.is_some() || era::names_modern_version(self.head) {
+            return match modern::check_notification(self.head, claim.as_ref()) {
                 Ok(()) => {
                     dispatch::notify(&self.endpoint.crowd, notification);
                     accepted()
@@ -292,11 +294,11 @@ impl Post<'_> {
                 Err(refusal) => anonymous(refusal.status, &refusal.error),
             };
         }
-        let found = session::find(self.endpoint, self.headers);
+        let found = session::find(self.endpoint, self.head);
         if matches!(found, Found::Unknown) {
             return session::gone(None);
         }
-        if let Err(refusal) = era::legacy::http_version(self.headers, found.version()) {
+        if let Err(refusal) = era::legacy::http_version(self.head, found.version()) {
             return anonymous(refusal.status, &refusal.error);
         }
         match found {
@@ -309,11 +311,11 @@ impl Post<'_> {
 
     /// Takes an array of messages, where the revision knows such a thing (2025-03-26, basic).
     fn batch(&self, elements: &[&RawValue]) -> Begun {
-        let found = session::find(self.endpoint, self.headers);
+        let found = session::find(self.endpoint, self.head);
         if matches!(found, Found::Unknown) {
             return Begun::Done(session::gone(None));
         }
-        let version = era::legacy::http_version(self.headers, found.version());
+        let version = era::legacy::http_version(self.head, found.version());
         let peer = match (found, &self.endpoint.sessions) {
             (Found::Session(session), _) => Some(session.peer.clone()),
             (_, None) => Some(self.endpoint.crowd.clone()),
@@ -332,8 +334,8 @@ impl Post<'_> {
             accepts: self.accepts,
         };
         for element in elements {
-            let (text, headers) = (element.get(), self.headers);
-            batch.take(dispatch::element(&peer, text, headers, self.signal));
+            let (text, head) = (element.get(), self.head);
+            batch.take(dispatch::element(&peer, text, head, self.signal));
         }
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),
@@ -371,8 +373,23 @@ fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Body> {
     }
 }
 
+/// Brings a response with one message into the form that the client takes.
+fn in_form(accepts: Accepts, mut response: Response<Body>) -> Response<Body> {
+    let body = std::mem::take(response.body_mut());
+    match body.into_full() {
+        Ok(body) => {
+            let mut formed = whole(accepts, response.status().as_u16(), body);
+            let own = std::mem::take(formed.headers_mut());
+            response.headers_mut().extend(own);
+            *response.body_mut() = formed.into_body();
+        }
+        Err(body) => *response.body_mut() = body,
+    }
+    response
+}
+
 /// The response to a request that its bearer has given up: it is likely that nobody reads it.
-fn aborted() -> Response<Body> {
+pub(super) fn aborted() -> Response<Body> {
     plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n")
 }
 
@@ -389,7 +406,9 @@ impl Waiting {
             }
             Next::Release if self.is_polled() => {
                 // The stream begins, and says right away that it ends.
-                self.call.call().map(|call| call.release());
+                if let Some(call) = self.call.call() {
+                    call.release();
+                }
                 Some(self.stream(None, signal))
             }
             Next::Message(_) | Next::Release => None,
@@ -412,14 +431,16 @@ impl Waiting {
 
     fn is_polled(&self) -> bool {
         let version = self.call.call().map(|call| call.version);
-        self.session.is_some() && version.is_some_and(era::has_polling)
+        self.kept && version.is_some_and(era::has_polling)
     }
 
     /// Commits to a stream that begins with `first`, or with a sign of life.
     fn stream(&mut self, first: Option<Vec<u8>>, signal: &Signal) -> Response<Body> {
         let call = self.call.take();
-        let part = match (&self.session, call.call()) {
-            (Some(session), Some(call)) => Some(session.open_flow(&self.endpoint, call)),
+        let part = match (&call.session, call.call()) {
+            (Some(session), Some(call)) if self.kept => {
+                Some(session.open_flow(&self.endpoint, call))
+            }
             _ => None,
         };
         let mut out = Vec::new();
@@ -503,7 +524,7 @@ impl Batch {
         match intake {
             Intake::Silent => {}
             Intake::Answer(answer) => self.answers.push(answer.body),
-            Intake::Call(call) => self.calls.push(Guard::new(call, None)),
+            Intake::Call(call) => self.calls.push(Guard::new(call, None, None)),
         }
     }
 

@@ -5,7 +5,7 @@ use std::net::ToSocketAddrs;
 
 use futures_lite::future;
 
-use super::{Endpoint, Listener};
+use super::{Endpoint, Listener, Service};
 use crate::Server;
 
 /// Listens on a TCP address and serves MCP there at `/mcp`, until the server is [closed](Server::close).
@@ -45,12 +45,21 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<(
 ///
 /// Dropping the future closes all connections and drops the handlers that run.
 pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> {
-    let closer = listener.closer();
     let server = endpoint.server().clone();
+    serve_with(listener, endpoint, &server).await
+}
+
+/// Serves anything on a listener, until the server is closed.
+pub(crate) async fn serve_with(
+    listener: Listener,
+    service: impl Service,
+    server: &Server,
+) -> io::Result<()> {
+    let closer = listener.closer();
     let closed = async {
         server.closed().aborted().await;
         closer.close(server.0.grace_left()).await;
         Ok(())
     };
-    future::or(listener.serve(endpoint), closed).await
+    future::or(listener.serve(service), closed).await
 }

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use futures_lite::Stream;
 use http::header::{HeaderName, HeaderValue};
-use http::{HeaderMap, Response, StatusCode};
+use http::{Response, StatusCode};
 
 use super::Body;
+use super::authorize::Head;
 use super::endpoint::{Inner, accepts, anonymous, json, plain};
 use super::flow::{self, Carrier, EventId, Flow};
 use super::post::Guard;
@@ -22,6 +23,7 @@ use super::sse::{self, Events, Part, Pulse};
 use crate::era::{self, Route};
 use crate::protocol::Version;
 use crate::protocol::jsonrpc::{Id, Request, RpcError};
+use crate::random;
 use crate::server::call::Call;
 use crate::server::dispatch::{self, Intake};
 use crate::server::peer::{Kind, Peer};
@@ -53,6 +55,8 @@ struct Table {
 pub(super) struct Session {
     pub(super) peer: Arc<Peer>,
     id: Arc<str>,
+    /// Whom it was opened by, if that is known. Only the same may use it.
+    owner: Option<Box<str>>,
     touched: Mutex<Instant>,
     /// Counts the streams whose events have ids.
     streams: AtomicU64,
@@ -109,7 +113,6 @@ impl Sessions {
             session.end(endpoint);
             return None;
         }
-        session.touch();
         Some(session)
     }
 
@@ -152,10 +155,11 @@ impl Sessions {
 }
 
 impl Session {
-    fn new(id: Arc<str>, peer: Arc<Peer>) -> Self {
+    fn new(id: Arc<str>, owner: Option<&str>, peer: Arc<Peer>) -> Self {
         Self {
             peer,
             id,
+            owner: owner.map(Into::into),
             touched: Mutex::new(Instant::now()),
             streams: AtomicU64::new(0),
             listening: Mutex::new(Carrier::plain()),
@@ -169,7 +173,8 @@ impl Session {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn touch(&self) {
+    /// Notes that the session is in use.
+    pub(super) fn touch(&self) {
         *self.touched() = Instant::now();
     }
 
@@ -195,7 +200,9 @@ impl Session {
     fn end(&self, endpoint: &Inner) {
         // The responses that carry the streams find that they do no more, and keep nothing.
         self.listening().turn += 1;
-        for flow in std::mem::take(&mut *self.flows()).into_values() {
+        // Not under the lock: whoever carries a stream takes it while it holds that of the stream.
+        let flows = std::mem::take(&mut *self.flows());
+        for flow in flows.into_values() {
             flow.carrier().turn += 1;
             flow.call.silence(Reason::Closed);
         }
@@ -251,13 +258,17 @@ impl Session {
 }
 
 /// Finds the session that a request names.
-pub(super) fn find(endpoint: &Inner, headers: &HeaderMap) -> Found {
-    let (Some(sessions), Some(id)) = (&endpoint.sessions, headers.get(SESSION_ID)) else {
+pub(super) fn find(endpoint: &Inner, head: &Head<'_>) -> Found {
+    let (Some(sessions), Some(id)) = (&endpoint.sessions, head.headers.get(SESSION_ID)) else {
         return Found::None;
     };
     match id.to_str().ok().and_then(|id| sessions.get(endpoint, id)) {
-        Some(session) => Found::Session(session),
-        None => Found::Unknown,
+        // To anybody else it does not exist (2025-11-25, security best practices, "Session Hijacking").
+        Some(session) if session.owner.as_deref() == head.owner() => {
+            session.touch();
+            Found::Session(session)
+        }
+        _ => Found::Unknown,
     }
 }
 
@@ -275,14 +286,14 @@ pub(super) fn unnamed() -> RpcError {
 /// Serves `initialize`.
 pub(super) fn begin(
     endpoint: &Inner,
-    headers: &HeaderMap,
+    head: &Head<'_>,
     request: Request<'_>,
     signal: &Signal,
 ) -> Response<Body> {
     let Some(sessions) = &endpoint.sessions else {
         return shake_hands(&endpoint.crowd, request, signal);
     };
-    if matches!(find(endpoint, headers), Found::Session(_)) {
+    if matches!(find(endpoint, head), Found::Session(_)) {
         let error = RpcError::invalid_request("Invalid request: already initialized");
         return json(400, era::refuse(Some(&request.id), &error));
     }
@@ -307,7 +318,7 @@ pub(super) fn begin(
     if peer.legacy_version().is_some() {
         let value = HeaderValue::from_str(&name).expect("hexadecimal digits");
         response.headers_mut().insert(SESSION_ID, value);
-        if !sessions.insert(Session::new(name.into(), peer)) {
+        if !sessions.insert(Session::new(name.into(), head.owner(), peer)) {
             return json(503, era::refuse(Some(&id), &too_many()));
         }
     }
@@ -323,41 +334,37 @@ fn shake_hands(peer: &Arc<Peer>, request: Request<'_>, signal: &Signal) -> Respo
 
 /// 128 random bits: nobody guesses another's.
 fn new_id() -> io::Result<String> {
-    let mut bytes = [0_u8; 16];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        filled +=
-            rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())?;
-    }
+    let bytes = random::bytes::<16>()?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Finds the session of a GET or DELETE, which is nothing without one.
-fn find_named(endpoint: &Inner, headers: &HeaderMap) -> Result<Arc<Session>, Response<Body>> {
-    let found = find(endpoint, headers);
-    if let Err(refusal) = era::legacy::http_version(headers, found.version()) {
-        return Err(anonymous(refusal.status, &refusal.error));
+fn find_named(endpoint: &Inner, head: &Head<'_>) -> Result<Arc<Session>, Box<Response<Body>>> {
+    let found = find(endpoint, head);
+    if let Err(refusal) = era::legacy::http_version(head, found.version()) {
+        return Err(anonymous(refusal.status, &refusal.error).into());
     }
     match found {
-        Found::None => Err(anonymous(400, &unnamed())),
-        Found::Unknown => Err(gone(None)),
+        Found::None => Err(anonymous(400, &unnamed()).into()),
+        Found::Unknown => Err(gone(None).into()),
         Found::Session(session) => Ok(session),
     }
 }
 
 /// Serves GET: the stream of messages that belong to no request, or the rest of a stream that broke.
-pub(super) fn listen(endpoint: &Inner, headers: &HeaderMap, signal: &Signal) -> Response<Body> {
-    if !accepts(headers).stream {
+pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Response<Body> {
+    if !accepts(head.headers).stream {
         return plain(
             StatusCode::NOT_ACCEPTABLE,
             "the client must accept text/event-stream\n",
         );
     }
-    let session = match find_named(endpoint, headers) {
+    let session = match find_named(endpoint, head) {
         Ok(session) => session,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
-    match headers
+    match head
+        .headers
         .get(LAST_EVENT_ID)
         .filter(|_| endpoint.store.is_some())
     {
@@ -421,6 +428,7 @@ fn resume(
     let guard = Guard::new(
         flow.call.clone(),
         endpoint.runs_on().then(|| signal.clone()),
+        Some(session.clone()),
     );
     let part = Part {
         session,
@@ -433,10 +441,10 @@ fn resume(
 }
 
 /// Serves DELETE.
-pub(super) fn end(endpoint: &Inner, headers: &HeaderMap) -> Response<Body> {
-    let session = match find_named(endpoint, headers) {
+pub(super) fn end(endpoint: &Inner, head: &Head<'_>) -> Response<Body> {
+    let session = match find_named(endpoint, head) {
         Ok(session) => session,
-        Err(refusal) => return refusal,
+        Err(refusal) => return *refusal,
     };
     if let Some(sessions) = &endpoint.sessions {
         sessions.remove(&session.id);

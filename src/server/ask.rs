@@ -54,9 +54,9 @@ use crate::signal::{Aborted, Reason};
 ///
 /// Only handlers of tools, resources and prompts may ask.
 ///
-/// ## Errors
+/// ## When there is no answer
 ///
-/// Of all methods below: [`AskError`]. By `?` it becomes the answer that the protocol has for it.
+/// All methods below that ask return an [`AskError`] then. By `?` it becomes what the protocol has for it.
 impl Context {
     /// Asks the person behind the client, by a form or by a page to open.
     ///
@@ -65,7 +65,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// See [above](#errors).
+    /// See [above](#when-there-is-no-answer).
     pub async fn elicit(
         &self,
         key: impl Into<String>,
@@ -81,7 +81,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// See [above](#errors).
+    /// See [above](#when-there-is-no-answer).
     pub async fn sample(
         &self,
         key: impl Into<String>,
@@ -102,7 +102,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// See [above](#errors).
+    /// See [above](#when-there-is-no-answer).
     pub async fn roots(&self, key: impl Into<String>) -> Result<Roots, AskError> {
         match self.one(key.into(), Question::Roots).await? {
             Answered::Roots(answer) => Ok(answer),
@@ -126,7 +126,7 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// See [above](#errors). If the client lacks a capability for one of the questions, none is put.
+    /// See [above](#when-there-is-no-answer). If the client lacks a capability for one of the questions, none is put.
     pub async fn ask(&self, ask: Ask) -> Result<Answers, AskError> {
         let answers = self.all(&ask.0).await?;
         let keys = ask.0.into_iter().map(|(key, _)| key);

@@ -49,8 +49,24 @@ pub(crate) struct Asks {
     state: Mutex<State>,
 }
 
+/// Small, since every call has one, and few ask.
 #[derive(Debug, Default)]
 struct State {
+    /// Whoever runs the handler, to be told that it has asked.
+    runner: Option<Waker>,
+    /// Nothing will be answered any more.
+    over: bool,
+    asked: Option<Box<Asked>>,
+}
+
+impl State {
+    fn asked(&mut self) -> &mut Asked {
+        self.asked.get_or_insert_default()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Asked {
     /// Answers that came with this request, whatever they are.
     fresh: Map<String, Value>,
     /// Answers that the handler has had, in this round or in earlier ones.
@@ -59,10 +75,6 @@ struct State {
     keys: Vec<String>,
     /// What is asked and not answered, in the order of asking.
     open: Vec<(String, Put)>,
-    /// Nothing will be answered any more.
-    over: bool,
-    /// Whoever runs the handler, to be told that it has asked.
-    runner: Option<Waker>,
     /// Whoever waits for an answer, to be told that the call is over.
     waiting: Vec<Waker>,
 }
@@ -94,13 +106,13 @@ impl Asks {
             arguments: params.get("arguments").map(ToOwned::to_owned),
             later: fresh.is_some() || text.is_some(),
         };
-        let mut state = State {
-            fresh: fresh.unwrap_or_default(),
-            ..State::default()
-        };
+        let mut state = State::default();
+        if let Some(fresh) = fresh {
+            state.asked().fresh = fresh;
+        }
         if let Some(text) = text {
             let opened = call.server.seal.open(call.bound(&round), &text);
-            state.carried =
+            state.asked().carried =
                 opened.ok_or_else(|| RpcError::invalid_params("Invalid 'requestState'"))?;
         }
         Ok(Self {
@@ -117,34 +129,36 @@ impl Asks {
 
     /// What the author keeps from round to round.
     pub(super) fn author_state(&self) -> Option<Value> {
-        self.state().carried.state.clone()
+        self.state().asked.as_ref()?.carried.state.clone()
     }
 
     pub(super) fn set_author_state(&self, value: Value) {
-        self.state().carried.state = Some(value);
+        self.state().asked().carried.state = Some(value);
     }
 
     /// Takes the keys for questions. A key that is asked for twice would be answered twice by one answer.
     pub(super) fn claim(&self, questions: &[(String, Question)]) -> Result<(), AskError> {
         let mut state = self.state();
+        let asked = state.asked();
         for (at, (key, _)) in questions.iter().enumerate() {
-            let twice = state.keys.contains(key)
+            let twice = asked.keys.contains(key)
                 || questions[..at].iter().any(|(earlier, _)| earlier == key);
             if twice {
                 return Err(AskError::mistake(format!("{key:?} is asked for twice")));
             }
         }
         let keys = questions.iter().map(|(key, _)| key.clone());
-        state.keys.extend(keys);
+        asked.keys.extend(keys);
         Ok(())
     }
 
     /// Gives keys back whose questions were not answered.
     pub(super) fn release<'a>(&self, keys: impl IntoIterator<Item = &'a String>) {
         let mut state = self.state();
+        let asked = state.asked();
         for key in keys {
-            state.keys.retain(|taken| taken != key);
-            state.open.retain(|(open, _)| open != key);
+            asked.keys.retain(|taken| taken != key);
+            asked.open.retain(|(open, _)| open != key);
         }
     }
 
@@ -159,14 +173,18 @@ impl Asks {
             Some(known) => known.clone_from(runner),
             none => *none = Some(runner.clone()),
         }
-        !state.open.is_empty()
+        state
+            .asked
+            .as_ref()
+            .is_some_and(|asked| !asked.open.is_empty())
     }
 
     /// Ends the round: what is asked, and the state that the client is to bring again.
     pub(super) fn end_round(&self, call: &Call) -> Result<Reply, HandlerError> {
         let mut state = self.state();
-        let requests = std::mem::take(&mut state.open);
-        let carried = std::mem::take(&mut state.carried);
+        let asked = state.asked();
+        let requests = std::mem::take(&mut asked.open);
+        let carried = std::mem::take(&mut asked.carried);
         drop(state);
         let state = match &self.way {
             Way::Rounds(round) if !carried.is_empty() => {
@@ -189,10 +207,14 @@ impl Asks {
             return;
         }
         let mut state = self.state();
+        // It may hold the handler's task, which holds the call.
+        let runner = state.runner.take();
         state.over = true;
-        let waiting = std::mem::take(&mut state.waiting);
+        let asked = state.asked.as_mut();
+        let waiting = asked.map(|asked| std::mem::take(&mut asked.waiting));
         drop(state);
-        waiting.into_iter().for_each(Waker::wake);
+        drop(runner);
+        waiting.into_iter().flatten().for_each(Waker::wake);
     }
 
     /// Returns the answers if all are there, else ends the round.
@@ -221,10 +243,11 @@ impl Asks {
         let mut answers = Vec::with_capacity(questions.len());
         let (mut needs, mut open, mut had) = (Map::new(), Vec::new(), Vec::new());
         let mut state = self.state();
+        let asked = state.asked();
         for (key, question) in questions {
             // An answer that the handler has had stands: it may have acted on it.
-            let known = state.carried.answers.get(key);
-            match known.or_else(|| state.fresh.get(key)) {
+            let known = asked.carried.answers.get(key);
+            match known.or_else(|| asked.fresh.get(key)) {
                 Some(answer) => {
                     let read = question.read(&answer.to_string());
                     answers.push(read.map_err(|why| AskError::invalid(key, why, true))?);
@@ -240,11 +263,11 @@ impl Asks {
         if !needs.is_empty() {
             return Err(AskError::unsupported(needs));
         }
-        state.carried.answers.extend(had);
+        asked.carried.answers.extend(had);
         if open.is_empty() {
             return Ok(Some(answers));
         }
-        state.open.extend(open);
+        asked.open.extend(open);
         Ok(None)
     }
 
@@ -254,12 +277,13 @@ impl Asks {
         if state.over {
             return Poll::Ready(Err(AskError::over()));
         }
-        if !state
+        let asked = state.asked();
+        if !asked
             .waiting
             .iter()
             .any(|known| known.will_wake(cx.waker()))
         {
-            state.waiting.push(cx.waker().clone());
+            asked.waiting.push(cx.waker().clone());
         }
         let runner = state.runner.clone();
         drop(state);

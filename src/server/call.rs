@@ -9,7 +9,9 @@ use serde_json::value::RawValue;
 
 use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
+use super::inflight::Leaving;
 use super::peer::Peer;
+use super::principal::Principal;
 use super::progress::Amount;
 use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
@@ -22,6 +24,9 @@ const WAITING: usize = 16;
 
 /// What a client reads of a failure that is not for it.
 const GENERIC: &str = "The tool failed.";
+
+/// What a client reads of a handler that stopped when its signal fired.
+const ABORTED: &str = "The call was aborted.";
 
 /// The label of the deadline that the author of a tool or of the server set.
 const DEADLINE: &str = "the call's deadline";
@@ -91,6 +96,8 @@ pub(crate) struct Call {
     pub(crate) asks: Asks,
     /// When the client is answered for a handler that is late. The signal fires then too.
     pub(crate) deadline: Option<Deadline>,
+    /// Whom the request comes from, where the transport knows.
+    pub(crate) principal: Option<Principal>,
     outlet: Mutex<Outlet>,
 }
 
@@ -148,6 +155,7 @@ pub(crate) struct Begin {
     pub(crate) asks: Asks,
     /// How long the handler may take.
     pub(crate) deadline: Option<Duration>,
+    pub(crate) principal: Option<Principal>,
 }
 
 impl Call {
@@ -167,6 +175,7 @@ impl Call {
             log_level,
             meta,
             asks,
+            principal,
             ..
         } = begin;
         let (started, outlet) = (Instant::now(), Mutex::default());
@@ -185,6 +194,7 @@ impl Call {
             started,
             asks,
             deadline,
+            principal,
             outlet,
         })
     }
@@ -289,6 +299,8 @@ impl Call {
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
             let answer = self.answer(outcome);
+            // Before the answer can be seen: who sees it may use the id again.
+            let _leaving = self.leave();
             let mut outlet = self.outlet();
             if outlet.gate == Gate::Open {
                 outlet.gate = Gate::Answered;
@@ -307,9 +319,9 @@ impl Call {
                 self.subject,
                 self.id
             );
+            drop(self.leave());
         }
         self.asks.finish();
-        self.retire();
     }
 
     /// Tells whether the deadline is what fired the signal.
@@ -337,11 +349,11 @@ impl Call {
     }
 
     /// Leaves the tables of what is not over.
-    fn retire(self: &Arc<Self>) {
+    fn leave(self: &Arc<Self>) -> Leaving<'_> {
         if self.is_subscription() {
             self.peer.server.bus.remove(self);
         }
-        self.peer.inflight.remove(&self.key);
+        self.peer.inflight.leave(self)
     }
 
     /// Tells whether this is a request that stays open without a handler.
@@ -378,7 +390,7 @@ impl Call {
         self.controller.abort(reason);
         // No handler will settle it.
         if self.is_subscription() {
-            self.retire();
+            drop(self.leave());
         }
     }
 
@@ -449,6 +461,7 @@ impl Call {
             Err(error) => error,
         };
         self.report(&error);
+        let aborted = error.is_aborted() && self.signal.is_aborted();
         match *error.0 {
             Kind::Rpc(error) => {
                 let refusal = era::adapt(self.version, error);
@@ -464,6 +477,8 @@ impl Call {
             Kind::Public(text) => self.failure(text),
             // The handler heeded the deadline that its author set, which is no secret.
             Kind::Unexpected(_) if self.is_late() => self.failure(LATE.to_owned()),
+            // The client may still read this, within the grace of a close.
+            Kind::Unexpected(_) if aborted => self.failure(ABORTED.to_owned()),
             Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
         }
     }

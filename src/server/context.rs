@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Server;
 use super::call::Call;
+use super::principal::Principal;
 use super::progress::{self, Amount, IntoTotal};
 use crate::era;
 use crate::protocol::jsonrpc::{self, Id};
@@ -100,6 +101,13 @@ impl Context {
     /// Returns the server that the handler belongs to: to change its lists, or to tell of a change.
     pub fn server(&self) -> Server {
         Server(self.0.peer.server.clone())
+    }
+
+    /// Returns on whose behalf the request is made, if the transport has found out.
+    ///
+    /// Over HTTP that is what `http::Endpoint::authorize` decides; elsewhere there is none.
+    pub fn principal(&self) -> Option<&Principal> {
+        self.0.principal.as_ref()
     }
 
     /// Returns the protocol revision that the request falls under.

@@ -15,7 +15,7 @@ use super::peer::{Kind, Peer};
 use super::running;
 use super::subscriptions;
 use super::tools::{Tool, Work};
-use super::{Cancelled, Inner};
+use super::{Cancelled, Inner, Principal};
 use crate::era::asking;
 use crate::era::modern::Opening;
 use crate::era::{self, Around, Field, Method, Mirrored, Refusal, Route, legacy, modern};
@@ -94,7 +94,9 @@ pub(crate) fn element(
                 session: peer.legacy_version(),
             };
             match era::route(&request, around, &peer.server.offers) {
-                Ok(route @ Route::Legacy(..)) => run(peer, request, route, Some(&Element), caller),
+                Ok(route @ Route::Legacy(..)) => {
+                    run(peer, request, route, Some(&Element(headers)), caller)
+                }
                 Ok(Route::Handshake | Route::Modern(_)) => {
                     let error = RpcError::invalid_request("Invalid request: not in a batch");
                     Intake::Answer(Answer::refusal(
@@ -119,9 +121,13 @@ pub(crate) fn element(
 }
 
 /// The surroundings of an element of a batch: no header mirrors it, and an array has room for its answer alone.
-struct Element;
+struct Element<'a>(&'a dyn Mirrored);
 
-impl Mirrored for Element {
+impl Mirrored for Element<'_> {
+    fn principal(&self) -> Option<&Principal> {
+        self.0.principal()
+    }
+
     fn field(&self, _: &str) -> Field<'_> {
         Field::new(std::iter::empty())
     }
@@ -371,7 +377,7 @@ impl Arrival<'_> {
         match subscriptions::listen(&call, wanted) {
             Ok(()) => Ok(Intake::Call(call)),
             Err(error) => {
-                self.peer.inflight.remove(&call.key);
+                drop(self.peer.inflight.leave(&call));
                 Err(era::adapt(version, error))
             }
         }
@@ -529,6 +535,11 @@ impl Arrival<'_> {
         Ok(Intake::Call(call))
     }
 
+    /// Whom the request comes from, where the transport knows.
+    fn principal(&self) -> Option<&Principal> {
+        self.headers.and_then(|headers| headers.principal())
+    }
+
     /// Tells whether nothing but the answer reaches the client.
     fn is_deaf(&self) -> bool {
         self.headers
@@ -551,7 +562,7 @@ impl Arrival<'_> {
             method: terms.method.as_str(),
             subject,
         };
-        let principal = self.headers.and_then(|headers| headers.principal());
+        let principal = self.principal().map(Principal::id);
         Asks::later_round(&whose, &self.params, principal)
     }
 
@@ -581,6 +592,7 @@ impl Arrival<'_> {
             meta,
             asks,
             deadline: deadline.or(self.server().deadline),
+            principal: self.principal().cloned(),
         };
         let call = Call::new(self.peer.clone(), begun, self.caller);
         call.hold();

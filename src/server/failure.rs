@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::ask::AskError;
 use crate::protocol::RpcError;
+use crate::signal::{Aborted, Reason};
 
 /// The failure of a handler.
 ///
@@ -72,12 +73,17 @@ impl HandlerError {
         matches!(*self.0, Kind::Public(_) | Kind::Rpc(_) | Kind::NotFound)
     }
 
+    /// Returns why the signal fired by which the handler ended, if that is how it ended.
+    pub fn reason(&self) -> Option<&Reason> {
+        match &*self.0 {
+            Kind::Unexpected(error) => error.downcast_ref::<Aborted>().map(Aborted::reason),
+            _ => None,
+        }
+    }
+
     /// Tells whether the handler ended because a signal had fired.
     pub fn is_aborted(&self) -> bool {
-        match &*self.0 {
-            Kind::Unexpected(error) => error.downcast_ref::<crate::signal::Aborted>().is_some(),
-            _ => false,
-        }
+        self.reason().is_some()
     }
 }
 

@@ -23,11 +23,39 @@ struct Entries {
     by_key: HashMap<Id, Entry>,
     /// How many of them are subscriptions, which wait for nothing and which nobody waits for.
     subscriptions: usize,
+    /// How many calls have left the table, and are about to hand over their answer.
+    leaving: usize,
 }
 
 impl Entries {
     fn running(&self) -> usize {
         self.by_key.len() - self.subscriptions
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running() + self.leaving == 0
+    }
+
+    /// The entry of this very call, not of another one with its key.
+    fn of(&mut self, call: &Arc<Call>) -> Option<&mut Entry> {
+        let entry = self.by_key.get_mut(&call.key)?;
+        Arc::ptr_eq(&entry.call, call).then_some(entry)
+    }
+}
+
+/// A call that has left the table and is not done yet.
+#[must_use]
+pub(crate) struct Leaving<'a>(&'a Inflight);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        let mut entries = self.0.entries();
+        entries.leaving -= 1;
+        let idle = entries.is_idle();
+        drop(entries);
+        if idle {
+            self.0.idle.notify(usize::MAX);
+        }
     }
 }
 
@@ -72,28 +100,25 @@ impl Inflight {
     }
 
     /// Gives a call the task that runs it. If it has settled meanwhile, the task has nothing left to do.
-    pub(crate) fn own(&self, key: &Id, task: smol::Task<()>) {
-        match self.entries().by_key.get_mut(key) {
+    pub(crate) fn own(&self, call: &Arc<Call>, task: smol::Task<()>) {
+        match self.entries().of(call) {
             Some(entry) => entry.task = Some(task),
             None => task.detach(),
         }
     }
 
-    /// Forgets a call that has settled.
-    pub(crate) fn remove(&self, key: &Id) {
+    /// Takes a call that settles out of the table: from now on its id may be used again, as its client may do as soon as
+    /// it sees the answer. The peer counts as busy until the guard is dropped, which is when the answer stands where the
+    /// transport finds it.
+    pub(crate) fn leave(&self, call: &Arc<Call>) -> Leaving<'_> {
         let mut entries = self.entries();
-        let entry = entries.by_key.remove(key);
-        if entry
-            .as_ref()
-            .is_some_and(|entry| entry.call.is_subscription())
-        {
+        entries.leaving += 1;
+        let known = entries.of(call).is_some();
+        let entry = known.then(|| entries.by_key.remove(&call.key)).flatten();
+        if known && call.is_subscription() {
             entries.subscriptions -= 1;
         }
-        let idle = entries.running() == 0;
         drop(entries);
-        if idle {
-            self.idle.notify(usize::MAX);
-        }
         // The task itself may be the caller: to drop it here would cancel what runs right now.
         if let Some(Entry {
             task: Some(task), ..
@@ -101,6 +126,7 @@ impl Inflight {
         {
             task.detach();
         }
+        Leaving(self)
     }
 
     pub(crate) fn find(&self, key: &Id) -> Option<Arc<Call>> {
@@ -117,9 +143,9 @@ impl Inflight {
 
     /// Waits until no call runs, or until the signal fires.
     pub(crate) async fn drained(&self, patience: &Signal) {
-        while self.len() > 0 && !patience.is_aborted() {
+        while !self.entries().is_idle() && !patience.is_aborted() {
             let listener = self.idle.listen();
-            if self.len() > 0 {
+            if !self.entries().is_idle() {
                 let _ = patience.run(listener).await;
             }
         }

@@ -38,7 +38,7 @@ pub(super) fn begin(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
             .deadline
             .map(|deadline| Signal::from(deadline).aborted());
         let task = call.peer.server.spawner.spawn(running);
-        call.peer.inflight.own(&call.key, task);
+        call.peer.inflight.own(call, task);
     }
 }
 

@@ -73,6 +73,11 @@ impl Controller {
     /// When it returns, the signal is aborted in either case, and the wakers of everybody who waited have been called.
     /// It may be called anywhere: in a destructor, in a waker, inside [`Signal::run`].
     ///
+    /// # Blocking
+    ///
+    /// The wakers run on this thread, and other threads that come to wait for the same signal or give a wait up may have to
+    /// wait for that. So a waker must not block on such a thread; those of executors do not block.
+    ///
     /// # Panics
     ///
     /// If a waker panics, with its panic, after all the others have been called.

@@ -14,6 +14,10 @@ const FIRED: u8 = 2;
 pub(super) struct Source {
     /// `IDLE`, `LISTENED` or `FIRED`; only grows. Both changes are read-modify-writes, so that they have one order:
     /// either the firing thread sees `LISTENED`, or the waiter sees `FIRED`.
+    ///
+    /// The lock of a list is held while wakers run only after `FIRED`, and is wanted only by those who did not see it. The
+    /// swap and the looks before that lock are `SeqCst`, so that threads which fire different sources and whose wakers
+    /// want each other's lists cannot all have looked too early: there is no circle of them.
     state: AtomicU8,
     /// Set before `state` becomes `FIRED`.
     reason: OnceLock<Reason>,
@@ -42,7 +46,7 @@ impl Source {
     pub(super) fn fire(&self, reason: Reason) -> bool {
         let won = self.reason.set(reason).is_ok();
         // Releases the reason to `is_fired`, and acquires from `listen`.
-        let previous = self.state.swap(FIRED, Ordering::AcqRel);
+        let previous = self.state.swap(FIRED, Ordering::SeqCst);
         self.stamp();
         if previous == LISTENED {
             self.waiters.notify_all();
@@ -88,13 +92,13 @@ impl Source {
     pub(super) fn listen(&self) -> Option<Ticket> {
         // Whoever sees `LISTENED` needs no exchange: the firing thread will see it too. To the model checker the failed
         // exchange is the same, and a load before it would hide orders from it.
-        if !cfg!(loom) && self.state.load(Ordering::Acquire) == LISTENED {
+        if !cfg!(loom) && self.state.load(Ordering::SeqCst) == LISTENED {
             return Some(self.waiters.register());
         }
         // Pairs with the swap in `fire`.
         match self
             .state
-            .compare_exchange(IDLE, LISTENED, Ordering::AcqRel, Ordering::Acquire)
+            .compare_exchange(IDLE, LISTENED, Ordering::SeqCst, Ordering::SeqCst)
         {
             Err(FIRED) => None,
             _ => Some(self.waiters.register()),
@@ -103,7 +107,8 @@ impl Source {
 
     /// Gives a place among the waiters up.
     pub(super) fn leave(&self, ticket: Ticket) {
-        self.waiters.remove(ticket, self.is_fired());
+        let notifying = self.state.load(Ordering::SeqCst) == FIRED;
+        self.waiters.remove(ticket, notifying);
     }
 
     pub(super) fn add_controller(&self) {

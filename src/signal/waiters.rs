@@ -3,7 +3,8 @@
 //! This is an [`Event`] with a yard. An event clones, drops and wakes wakers under the lock of its list; a waker
 //! that drops a waiter of the same source while it is woken would wait for itself. Therefore a waiter that is given up
 //! while the source notifies is not taken out of the list then, but put into the yard, which the firing thread clears
-//! when it has left the list.
+//! when it has left the list. A waker is replaced by taking a new place, so that the old one is not dropped under the
+//! lock either. What is left is `clone`, which must not touch signals; no executor's does.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;

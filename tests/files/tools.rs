@@ -52,15 +52,16 @@ fn search_is_bounded() {
         files.call("search", arguments).unwrap(),
         "a.txt:1: needle\na.txt:2: needle\nStopped after 2 lines, with 1 of 2 files searched."
     );
-    for arguments in [
-        json!({ "text": "" }),
-        json!({ "text": "a\nb" }),
-        json!({ "text": "x".repeat(1001) }),
-        json!({ "text": "x", "max_results": 0 }),
-        json!({ "text": "x", "max_results": 1001 }),
+    // With the feature `validate` the schema refuses what else the handler would.
+    for (name, arguments) in [
+        ("text", json!({ "text": "" })),
+        ("text", json!({ "text": "a\nb" })),
+        ("text", json!({ "text": "x".repeat(1001) })),
+        ("max_results", json!({ "text": "x", "max_results": 0 })),
+        ("max_results", json!({ "text": "x", "max_results": 1001 })),
     ] {
         let refusal = files.call("search", arguments).unwrap_err();
-        assert!(refusal.contains("must be 1 to 1000"), "{refusal}");
+        assert!(refusal.contains(name), "{refusal}");
     }
     let refusal = files.call("search", json!({ "text": "x", "paht": "a" }));
     assert!(refusal.unwrap_err().contains("paht"));
@@ -136,10 +137,7 @@ fn read_returns_a_range() {
     );
     for (first, last) in [(0, 1), (3, 2)] {
         let refusal = read(first.into(), last.into()).unwrap_err();
-        assert_eq!(
-            refusal,
-            "Lines count from 1, and 'last_line' is not before 'first_line'."
-        );
+        assert!(refusal.contains("Line") || refusal.contains("first_line"));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::common::*;
+use smol_mcp::Limits;
 use smol_mcp::http::{self, Listener};
 use smol_mcp::signal::Reason;
 
@@ -99,5 +100,29 @@ fn a_closed_server_refuses_with_503() {
             &[("closed", Req::call("1", "quick", ""), 503, refused)],
         )
         .await;
+    });
+}
+
+// The grace of a close is that of the close, not that of the end of a connection
+#[test]
+fn a_grace_that_is_longer_than_that_of_connections_is_kept() {
+    let hasty = || {
+        Stage::with(|builder| {
+            let mut limits = Limits::default();
+            limits.grace = Duration::ZERO;
+            builder.limits(limits)
+        })
+    };
+    every_way_with(hasty, Stage::endpoint, async |stage, serving| {
+        let exchange = serving.send(&Req::play("1")).await;
+        let playing = stage.playing().await;
+        let server = stage.server.clone();
+        let closing = smol::spawn(async move { server.close(LONG).await });
+        playing.aborted().await;
+        // Long enough for a listener that would not wait to drop the connection.
+        smol::Timer::after(Duration::from_millis(50)).await;
+        playing.finish("played");
+        assert_eq!(exchange.reply().await.text(), said("1", "played"));
+        bounded("the close", closing).await;
     });
 }

@@ -249,7 +249,11 @@ pub(crate) async fn serve(way: Way, endpoint: Endpoint) -> Box<dyn Serving> {
     let server = match way {
         Way::Tide => {
             let mut app = tide::new();
-            app.at("/mcp").all(smol_mcp::tide::Endpoint::from(endpoint));
+            let endpoint = smol_mcp::tide::Endpoint::from(endpoint);
+            let metadata = "/.well-known/oauth-protected-resource";
+            for path in ["/mcp", metadata, &format!("{metadata}/mcp")] {
+                app.at(path).all(endpoint.clone());
+            }
             smol::spawn(app.listen(smol_mcp::tide::listener(listener)))
         }
         _ => smol::spawn(http::serve_on(listener, endpoint)),

@@ -168,6 +168,20 @@ fn an_answer_for_a_client_that_takes_streams_alone_is_one_event() {
         let request = Req::call("1", "quick", "").with("accept", "text/event-stream");
         let reply = serving.send(&request).await.reply().await;
         assert_eq!(reply.text(), format!("data: {}\n\n", said("1", "done")));
+        let reply = serving
+            .send(&initialize("2025-11-25").with("accept", "text/event-stream"))
+            .await
+            .reply()
+            .await;
+        assert!(
+            reply
+                .text()
+                .starts_with("data: {\"jsonrpc\":\"2.0\",\"id\":0,\"result\""),
+            "{}",
+            reply.text()
+        );
+        assert_eq!(reply.header("content-type"), Some("text/event-stream"));
+        assert!(reply.header("mcp-session-id").is_some());
         // R59: errors with a status of their own are JSON, as they must reach the client intact.
         let request = request.with("mcp-method", "x");
         let reply = serving.send(&request).await.reply().await;

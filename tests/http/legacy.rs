@@ -512,6 +512,13 @@ fn a_session_that_nobody_uses_ends_and_one_with_a_call_does_not() {
         .await;
         playing.finish("played");
         assert_eq!(exchange.reply().await.text(), legacy_said("1", "played"));
+        // The session was in use until now, so its idle time begins now.
+        let still = serving
+            .send(&Req::legacy(&session, &ping("1")))
+            .await
+            .reply()
+            .await;
+        assert_eq!(still.status, 200);
         smol::Timer::after(std::time::Duration::from_millis(400)).await;
         open(serving, "2025-11-25").await;
         assert_eq!(

@@ -1,7 +1,10 @@
 //! Streams that are left and taken up again, with an event store.
 
 use crate::common::*;
-use smol_mcp::http::{Endpoint, MemoryStore};
+use std::sync::{Arc, Mutex};
+
+use smol_mcp::List;
+use smol_mcp::http::{Endpoint, EventStore, MemoryStore, Place};
 use smol_mcp::signal::Reason;
 
 fn kept(stage: &Stage) -> Endpoint {
@@ -323,4 +326,133 @@ fn a_get_stream_begins_with_an_id_and_continues_from_it() {
         assert_eq!(first.piece().await, None);
         assert_eq!(second.piece().await.unwrap(), ":\n\n");
     });
+}
+
+fn changing() -> Stage {
+    Stage::with(|builder| builder.list_changed([List::Tools]))
+}
+
+const CHANGED: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}"#;
+
+// R109: what the client has not received it gets once, on the stream that it continues
+#[test]
+fn messages_that_belong_to_no_request_go_to_the_newest_get_stream_and_are_replayed() {
+    every_way_with(changing, kept, async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        let ready = Req::legacy(
+            &session,
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+        );
+        assert_eq!(serving.send(&ready).await.reply().await.status, 202);
+        let mut first = serving.send(&get(&session)).await;
+        first.head().await;
+        assert_eq!(first.piece().await.unwrap(), "id: 1-0\ndata: \n\n");
+        stage.server.list_changed(List::Tools);
+        assert_eq!(first.piece().await.unwrap(), event("1-1", CHANGED));
+        first.hang_up();
+        // The client says that it has seen nothing.
+        let mut back = serving.send(&resume(&session, "1-0")).await;
+        back.head().await;
+        assert_eq!(back.piece().await.unwrap(), event("1-1", CHANGED));
+        stage.server.list_changed(List::Tools);
+        assert_eq!(back.piece().await.unwrap(), event("1-2", CHANGED));
+        // A stream of its own begins anew; the one before it ends and gets nothing.
+        let mut fresh = serving.send(&get(&session)).await;
+        fresh.head().await;
+        assert_eq!(fresh.piece().await.unwrap(), "id: 2-0\ndata: \n\n");
+        stage.server.list_changed(List::Tools);
+        assert_eq!(fresh.piece().await.unwrap(), event("2-1", CHANGED));
+        assert_eq!(back.rest().await, "");
+    });
+}
+
+#[test]
+fn of_too_many_results_that_nobody_fetched_the_oldest_go() {
+    every_way_with(Stage::new, kept, async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        for number in 1..=66 {
+            let mut exchange = serving
+                .send(&Req::legacy_play(&session, &number.to_string()))
+                .await;
+            let playing = stage.playing().await;
+            playing.cx.release_stream();
+            exchange.head().await;
+            exchange.rest().await;
+            playing.finish("played");
+            playing.gone().await;
+        }
+        for (stream, status) in [("1", 400), ("2", 400), ("3", 200), ("66", 200)] {
+            let reply = serving
+                .send(&resume(&session, &format!("{stream}-0")))
+                .await
+                .reply()
+                .await;
+            assert_eq!(reply.status, status, "{stream}: {}", reply.text());
+        }
+    });
+}
+
+/// A store of an application's own: it keeps nothing and counts.
+struct Counter(Arc<Mutex<Vec<String>>>);
+
+impl EventStore for Counter {
+    fn keep(&self, place: Place<'_>, message: &[u8]) {
+        let line = format!(
+            "{}-{} {} bytes",
+            place.stream,
+            place.position,
+            message.len()
+        );
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn behind(&self, _: Place<'_>) -> Option<Vec<(u64, Vec<u8>)>> {
+        None
+    }
+
+    fn forget(&self, _: &str) {
+        self.0.lock().unwrap().push("forgotten".into());
+    }
+}
+
+#[test]
+fn a_store_of_ones_own_sees_every_event_and_the_end_of_the_session() {
+    for way in WAYS {
+        smol::block_on(async {
+            let stage = Stage::new();
+            let seen = Arc::new(Mutex::new(Vec::new()));
+            let endpoint = stage.endpoint().event_store(Counter(seen.clone()));
+            let serving = &*serve(way, endpoint).await;
+            let session = open(serving, "2025-11-25").await;
+            let mut exchange = serving.send(&Req::legacy_play(&session, "1")).await;
+            let playing = stage.playing().await;
+            playing.cx.release_stream();
+            exchange.head().await;
+            exchange.rest().await;
+            playing.finish("played");
+            // The stream is known as long as something waits in it, whatever the store says.
+            let reply = serving.send(&resume(&session, "1-0")).await.reply().await;
+            let message = legacy_said("1", "played");
+            assert_eq!(reply.text(), event("1-1", &message));
+            assert_eq!(
+                serving
+                    .send(&resume(&session, "1-0"))
+                    .await
+                    .reply()
+                    .await
+                    .status,
+                400
+            );
+            serving
+                .send(&Req::new("DELETE").with("mcp-session-id", &session))
+                .await
+                .reply()
+                .await;
+            assert_eq!(
+                *seen.lock().unwrap(),
+                [format!("1-1 {} bytes", message.len()), "forgotten".into()]
+            );
+        });
+    }
 }

@@ -217,3 +217,26 @@ fn dropping_the_serving_future_drops_the_calls_and_fires_their_signals() {
     stop.send_blocking(()).unwrap();
     let _ = thread.join().unwrap();
 }
+
+#[test]
+fn an_executor_that_is_dropped_takes_its_connections_along() {
+    let (sender, events) = channel();
+    let executor = std::sync::Arc::new(smol::Executor::new());
+    let listener = smol::block_on(Listener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let listener = listener.with_options(Options::new().executor(executor.clone()));
+    let (stop, stopped) = async_channel::bounded::<()>(1);
+    let thread = std::thread::spawn(move || {
+        let serving = async { listener.serve(stubborn(sender)).await.unwrap() };
+        let stopped = async { stopped.recv().await.unwrap() };
+        // Ends without a close: nobody runs the executor any more.
+        smol::block_on(executor.run(futures_lite::future::or(serving, stopped)));
+    });
+    let mut client = crate::common::connect(address);
+    client.write_all(CALL.as_bytes()).unwrap();
+    assert_eq!(events.recv_timeout(SOON), Ok("started"));
+    stop.send_blocking(()).unwrap();
+    thread.join().unwrap();
+    assert_eq!(events.try_recv(), Ok("dropped"));
+    assert_eq!(client.read(&mut [0]).unwrap(), 0);
+}

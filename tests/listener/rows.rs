@@ -307,6 +307,7 @@ fn request_lines(table: &mut Table) {
         b"{\"jsonrpc\":\"2.0\"}",
         b"\xef\xbb\xbfGET",
         b"\t",
+        b"\r\n\xf3GET",
     ] {
         table.bad(
             "what does not begin like a request is refused at its first byte",

@@ -1,6 +1,6 @@
 //! Measures `Signal` beside the `CancellationToken` of tokio-util and prints a table.
 //!
-//! Run with `cargo run --release` in this folder. A row that misses its target is marked; with `--check` the program
+//! Run with `cargo run --release` in this folder (it sets how loops are aligned). A row that misses its target is marked; with `--check` the program
 //! then fails. Every figure is the best of many short rounds, so that other work on the machine disturbs little.
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -16,6 +16,7 @@ use super::PeerAddr;
 use super::connection::{self, Connection};
 use super::seats::Seats;
 use super::socket::Socket;
+use crate::executor::Spawner;
 use crate::http::Service;
 
 /// How many clients are taken in before others on the executor get their turn.
@@ -30,6 +31,8 @@ pub(super) struct Acceptor<S> {
     pub(super) tcp: bool,
     pub(super) seats: Arc<Seats>,
     pub(super) service: Arc<S>,
+    /// Where connections run.
+    pub(super) spawner: Spawner,
     /// Whether somebody may be waiting; otherwise the socket is waited for first.
     pub(super) may_have_clients: bool,
     /// Runs while the process is short of something.
@@ -140,7 +143,7 @@ impl<S: Service> Acceptor<S> {
 
     fn admit(&self, socket: Socket, peer: Option<PeerAddr>) {
         let service = self.service.clone();
-        self.seats.admit(|seat| {
+        self.seats.admit(&self.spawner, |seat| {
             let connection = Connection::new(socket, seat, peer);
             connection::serve(connection, service)
         });

@@ -140,6 +140,10 @@ impl Connection {
             let limits = &self.seat.options().limits;
             if let Some((mut request, terms)) = self.reader.next(limits).map_err(Stop::Refuse)? {
                 self.known = true;
+                if self.reader.input.rest().is_empty() {
+                    // The answer takes the same buffer.
+                    self.reader.input.settle();
+                }
                 if self.limited.take().is_some() {
                     self.seat.unlimit();
                 }
@@ -445,12 +449,13 @@ mod tests {
     use super::super::seats::Seats;
     use super::*;
     use crate::Signal;
+    use crate::executor::Spawner;
 
     #[test]
     fn a_connection_is_a_small_future() {
         let seats = Arc::new(Seats::new());
         let executor = Arc::new(smol::Executor::new());
-        seats.begin(Options::new().executor(executor));
+        seats.begin(Options::new());
         let service = |_request: http::Request<Vec<u8>>, signal: Signal| async move {
             signal.aborted().await;
             Response::new(Body::empty())
@@ -458,7 +463,7 @@ mod tests {
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
         let socket = Socket::new(ours.into(), false).unwrap();
-        seats.admit(|seat| {
+        seats.admit(&Spawner::on(executor), |seat| {
             let connection = Connection::new(socket, seat, None);
             let future = serve(connection, Arc::new(service));
             let size = std::mem::size_of_val(&future);

@@ -16,6 +16,7 @@ use super::reader::{Limits, Reader};
 use super::seats::Seats;
 use super::socket::Socket;
 use crate::Signal;
+use crate::executor::Spawner;
 use crate::http::Body;
 
 /// A request as text, or the status of a refusal.
@@ -53,11 +54,13 @@ pub fn converse(bytes: &[u8], split: usize) -> Vec<u8> {
     server.set_nonblocking(true).expect("a non-blocking socket");
     let executor = Arc::new(smol::Executor::new());
     let seats = Arc::new(Seats::new());
-    let options = Options::new().half_close(true).max_body(4096);
-    seats.begin(options.executor(executor.clone()));
+    seats.begin(Options::new().half_close(true).max_body(4096));
     let socket = Socket::new(server.into(), false).expect("a socket in the reactor");
     let service = Arc::new(echo);
-    seats.admit(|seat| connection::serve(Connection::new(socket, seat, None), service));
+    let spawner = Spawner::on(executor.clone());
+    seats.admit(&spawner, |seat| {
+        connection::serve(Connection::new(socket, seat, None), service)
+    });
 
     let (first, second) = bytes.split_at(split.min(bytes.len()));
     // A server that has refused the first part may have closed.
@@ -67,6 +70,7 @@ pub fn converse(bytes: &[u8], split: usize) -> Vec<u8> {
     let _ = client.shutdown(Shutdown::Write);
     let client = Async::new(client).expect("a client in the reactor");
     let answer = smol::block_on(executor.run(receive(client)));
+    seats.close();
     seats.stop_accepting();
     assert!(smol::block_on(
         executor.run(seats.emptied_within(Duration::from_secs(10)))

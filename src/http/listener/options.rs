@@ -11,8 +11,8 @@ use crate::executor::Spawner;
 
 /// The limits of a [`Listener`](super::Listener), and where it runs.
 ///
-/// The defaults are safe on an open network. Limits on time are kept to within a quarter of the shortest of them and at
-/// most two seconds: never early, and late by no more than that.
+/// The defaults are safe on an open network. Limits on time are never kept early; they are late by an eighth of the
+/// shortest of them at most, and by no more than a second.
 ///
 /// # Examples
 ///

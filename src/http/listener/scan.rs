@@ -24,12 +24,7 @@ impl Scan {
     ///
     /// The same bytes and more must be given each time, until a head was found.
     pub(crate) fn find(&mut self, bytes: &[u8]) -> Result<Option<Range<usize>>, Refusal> {
-        if let Some(&first) = bytes.get(self.start) {
-            // Line endings are judged below.
-            if !is_token(first) && !matches!(first, b'\r' | b'\n') {
-                return Err(Refusal::bad("the request does not begin with a method"));
-            }
-        }
+        self.check_start(bytes)?;
         while let Some(end) = self.line_end(bytes)? {
             let line = &bytes[self.line..end];
             let next = end + 2;
@@ -42,6 +37,7 @@ impl Scan {
                 self.request_line_seen = true;
             } else if self.start == 0 {
                 self.start = next;
+                self.check_start(bytes)?;
             } else {
                 return Err(Refusal::bad("empty lines before the request"));
             }
@@ -49,6 +45,16 @@ impl Scan {
             self.at = next;
         }
         Ok(None)
+    }
+
+    /// Checks the first byte of the request, if it has come. Line endings are judged by the lines they end.
+    fn check_start(&self, bytes: &[u8]) -> Result<(), Refusal> {
+        match bytes.get(self.start) {
+            Some(&first) if !is_token(first) && !matches!(first, b'\r' | b'\n') => {
+                Err(Refusal::bad("the request does not begin with a method"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns where the next CR LF begins.

@@ -13,6 +13,7 @@ use slab::Slab;
 use smol::Task;
 
 use super::options::Options;
+use crate::executor::Spawner;
 
 /// A deadline that never comes.
 const NEVER: u64 = u64::MAX;
@@ -21,8 +22,7 @@ const NEVER: u64 = u64::MAX;
 pub(super) struct Seats {
     options: OnceLock<Options>,
     born: Instant,
-    /// Milliseconds since `born`, as of the last tick. Deadlines are set and compared by it, so that a request costs
-    /// neither a timer nor a look at the clock.
+    /// Milliseconds since `born`, as of the last tick. Deadlines are compared with it, so that none needs a timer.
     now: AtomicU64,
     /// Set once, before all wakers below are woken; whoever registers a waker reads it afterwards.
     closing: AtomicBool,
@@ -84,7 +84,9 @@ impl Seats {
     }
 
     /// Starts a connection on a seat of its own.
-    pub(super) fn admit<F>(self: &Arc<Self>, connection: impl FnOnce(Seat) -> F)
+    ///
+    /// The executor is not kept here: its tasks hold the table, and would hold each other.
+    pub(super) fn admit<F>(self: &Arc<Self>, spawner: &Spawner, connection: impl FnOnce(Seat) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -103,7 +105,7 @@ impl Seats {
         });
         // Locked until the row is whole: a connection that ends at once waits here before it frees its seat.
         let mut taken = self.lock();
-        taken[key].task = Some(self.options().spawner.spawn(connection));
+        taken[key].task = Some(spawner.spawn(connection));
     }
 
     /// Whether all seats are taken. If so, the server is woken when one gets free.
@@ -137,8 +139,12 @@ impl Seats {
 
     /// Brings the time up to date.
     pub(super) fn look_at_clock(&self) {
-        self.now
-            .store(self.born.elapsed().as_millis() as u64, SeqCst);
+        self.now.store(self.age(), SeqCst);
+    }
+
+    /// How long ago the table was made, in milliseconds.
+    fn age(&self) -> u64 {
+        self.born.elapsed().as_millis() as u64
     }
 
     /// Wakes every connection whose deadline has come.
@@ -244,10 +250,10 @@ impl Seat {
 
     /// Begins a limit on time, instead of the one before.
     pub(super) fn limit(&self, limit: Duration) {
-        // The time may be a tick old, so that a tick more makes sure that it is never early.
-        let limit = limit.saturating_add(self.options().tick());
+        // Not by `Seats::now`, which is old when the executor was busy: a limit is never early. One more, because what is
+        // left of a millisecond is cut off.
         let limit = u64::try_from(limit.as_millis()).unwrap_or(NEVER);
-        let deadline = self.seats.now.load(SeqCst).saturating_add(limit);
+        let deadline = self.seats.age().saturating_add(limit).saturating_add(1);
         self.link.deadline.store(deadline, SeqCst);
     }
 

@@ -1,0 +1,350 @@
+//! Authorization: who asks, and what one who may not is told (MCP 2026-07-28, basic/authorization).
+
+use std::fmt;
+use std::pin::Pin;
+
+use http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
+use http::request::Parts;
+use http::{HeaderMap, Response, StatusCode};
+use serde_json::json;
+
+use super::Body;
+use super::endpoint::{json as json_response, plain};
+use crate::Principal;
+use crate::era::{Field, Mirrored};
+
+/// The place of the metadata of protected resources (RFC 9728 §3).
+pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// The application's decision on a request, on its way.
+pub(super) type Deciding = Pin<Box<dyn Future<Output = Result<Principal, Challenge>> + Send>>;
+
+/// The application's way to decide.
+pub(super) type Authorizer = dyn Fn(Parts) -> Deciding + Send + Sync;
+
+/// Returns the token of `Authorization: Bearer …`, if there is exactly one.
+///
+/// Tokens in the query of an address are not looked at, as the protocol demands.
+///
+/// # Examples
+///
+/// ```
+/// use smol_mcp::http::bearer;
+///
+/// let mut headers = http::HeaderMap::new();
+/// headers.insert("authorization", http::HeaderValue::from_static("Bearer abc"));
+/// assert_eq!(bearer(&headers), Some("abc"));
+/// ```
+pub fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+}
+
+/// What a client is told that may not do what it asks for: a status, and the header `WWW-Authenticate`.
+///
+/// # Examples
+///
+/// ```
+/// use smol_mcp::Principal;
+/// use smol_mcp::http::{Challenge, bearer};
+///
+/// async fn check(parts: http::request::Parts) -> Result<Principal, Challenge> {
+///     match bearer(&parts.headers) {
+///         None => Err(Challenge::unauthorized().scope("notes:read")),
+///         Some("secret") => Ok(Principal::new("ada")),
+///         Some(_) => Err(Challenge::invalid_token().description("expired")),
+///     }
+/// }
+/// # let _ = check;
+/// ```
+#[derive(Clone, Debug)]
+pub struct Challenge {
+    status: StatusCode,
+    error: Option<&'static str>,
+    scope: Option<String>,
+    description: Option<String>,
+}
+
+impl Challenge {
+    fn new(status: StatusCode, error: Option<&'static str>) -> Self {
+        Self {
+            status,
+            error,
+            scope: None,
+            description: None,
+        }
+    }
+
+    /// Status 401, for a request without credentials.
+    pub fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, None)
+    }
+
+    /// Status 401, for a token that is not valid: unknown, expired, or issued for another server.
+    pub fn invalid_token() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, Some("invalid_token"))
+    }
+
+    /// Status 403, for a token that is valid and does not suffice. `scope` names all scopes that would, in one go.
+    pub fn insufficient_scope(scope: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, Some("insufficient_scope")).scope(scope)
+    }
+
+    /// Status 400, for credentials that make no sense.
+    pub fn malformed() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, Some("invalid_request"))
+    }
+
+    /// Names the scopes that are needed, with blanks between them.
+    ///
+    /// Where it is left out, those of the [`ProtectedResource`] are named.
+    #[must_use]
+    pub fn scope(mut self, scope: impl Into<String>) -> Self {
+        self.scope = Some(scope.into());
+        self
+    }
+
+    /// Says more to the developer of the client. Not for secrets.
+    #[must_use]
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.description = Some(text.into());
+        self
+    }
+
+    pub(super) fn respond(self, resource: Option<&ProtectedResource>) -> Response<Body> {
+        let mut parameters = Vec::new();
+        if let Some(error) = self.error {
+            parameters.push(("error", error.to_owned()));
+        }
+        let scopes = || {
+            resource
+                .map(ProtectedResource::scope)
+                .filter(|scope| !scope.is_empty())
+        };
+        if let Some(scope) = self.scope.or_else(scopes) {
+            parameters.push(("scope", scope));
+        }
+        if let Some(text) = self.description {
+            parameters.push(("error_description", text));
+        }
+        if let Some(resource) = resource {
+            parameters.push(("resource_metadata", resource.metadata_url()));
+        }
+        let reason = self
+            .status
+            .canonical_reason()
+            .unwrap_or_default()
+            .to_ascii_lowercase();
+        let mut response = plain(self.status, &format!("{reason}\n"));
+        let value = HeaderValue::from_str(&challenge(&parameters)).expect("quoted");
+        response.headers_mut().insert(WWW_AUTHENTICATE, value);
+        response
+    }
+}
+
+/// Writes the header. What cannot stand between quotes is left out.
+fn challenge(parameters: &[(&str, String)]) -> String {
+    let mut out = "Bearer".to_owned();
+    for (at, (name, value)) in parameters.iter().enumerate() {
+        let fits = |letter: &char| matches!(letter, ' ' | '!' | '#'..='[' | ']'..='~');
+        let value: String = value.chars().filter(fits).collect();
+        out += if at == 0 { " " } else { ", " };
+        out += &format!("{name}=\"{value}\"");
+    }
+    out
+}
+
+/// Where clients get tokens for this server: the metadata of RFC 9728.
+///
+/// # Examples
+///
+/// ```
+/// use smol_mcp::http::ProtectedResource;
+///
+/// let resource = ProtectedResource::new("https://notes.example/mcp", "https://login.example")
+///     .scopes(["notes:read", "notes:write"]);
+/// assert_eq!(resource.metadata_url(), "https://notes.example/.well-known/oauth-protected-resource/mcp");
+/// ```
+#[derive(Clone, Debug)]
+pub struct ProtectedResource {
+    resource: String,
+    servers: Vec<String>,
+    scopes: Vec<String>,
+}
+
+impl ProtectedResource {
+    /// Makes the metadata of the server at this address, for which this authorization server issues tokens.
+    pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
+        Self {
+            resource: resource.into(),
+            servers: vec![authorization_server.into()],
+            scopes: Vec::new(),
+        }
+    }
+
+    /// Adds another authorization server.
+    #[must_use]
+    pub fn authorization_server(mut self, server: impl Into<String>) -> Self {
+        self.servers.push(server.into());
+        self
+    }
+
+    /// Names the scopes that there are. `offline_access` is the business of clients, and is left out.
+    #[must_use]
+    pub fn scopes<T: Into<String>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
+        let scopes = scopes.into_iter().map(Into::into);
+        self.scopes
+            .extend(scopes.filter(|scope| scope != "offline_access"));
+        self
+    }
+
+    /// Returns the address of the metadata: the well-known one with the path of the resource.
+    pub fn metadata_url(&self) -> String {
+        let (start, path) = self.split();
+        format!("{start}{WELL_KNOWN}{path}")
+    }
+
+    /// Splits the address before its path.
+    fn split(&self) -> (&str, &str) {
+        let authority = self.resource.find("://").map_or(0, |at| at + 3);
+        let path = self.resource[authority..].find('/');
+        let (start, path) = self
+            .resource
+            .split_at(path.map_or(self.resource.len(), |at| authority + at));
+        (start, path.trim_end_matches('/'))
+    }
+
+    fn scope(&self) -> String {
+        self.scopes.join(" ")
+    }
+
+    /// Tells whether the metadata is to be had at this path: with the path of the resource, or without.
+    pub(super) fn is_at(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(WELL_KNOWN);
+        rest.is_some_and(|rest| rest.is_empty() || rest == self.split().1)
+    }
+
+    pub(super) fn respond(&self) -> Response<Body> {
+        let mut document = json!({
+            "resource": self.resource,
+            "authorization_servers": self.servers,
+            "bearer_methods_supported": ["header"],
+        });
+        if !self.scopes.is_empty() {
+            document["scopes_supported"] = self.scopes.clone().into();
+        }
+        json_response(200, document.to_string().into_bytes())
+    }
+}
+
+/// The head of a request, and whom it comes from.
+pub(super) struct Head<'a> {
+    pub(super) headers: &'a HeaderMap,
+    pub(super) principal: Option<&'a Principal>,
+}
+
+impl Head<'_> {
+    /// The name of the principal: what sessions are bound to.
+    pub(super) fn owner(&self) -> Option<&str> {
+        self.principal.map(Principal::id)
+    }
+}
+
+impl Mirrored for Head<'_> {
+    fn field(&self, name: &str) -> Field<'_> {
+        Field::new(self.headers.get_all(name).iter().map(HeaderValue::as_bytes))
+    }
+
+    fn principal(&self) -> Option<&Principal> {
+        self.principal
+    }
+
+    fn takes_messages(&self) -> bool {
+        super::endpoint::accepts(self.headers).stream
+    }
+}
+
+impl fmt::Debug for Head<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Head")
+            .field("principal", &self.principal)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(challenge: Challenge, resource: Option<&ProtectedResource>) -> String {
+        let response = challenge.respond(resource);
+        response.headers()[WWW_AUTHENTICATE]
+            .to_str()
+            .unwrap()
+            .to_owned()
+    }
+
+    // R298, R300, R308, R309, R311, R312
+    #[test]
+    fn challenges_say_what_is_missing_and_where_to_get_it() {
+        let resource = ProtectedResource::new("https://h.example/mcp/", "https://as.example")
+            .scopes(["a", "offline_access", "b"]);
+        let at = "resource_metadata=\"https://h.example/.well-known/oauth-protected-resource/mcp\"";
+        let here = Some(&resource);
+        assert_eq!(header(Challenge::unauthorized(), None), "Bearer");
+        assert_eq!(
+            header(Challenge::unauthorized(), here),
+            format!("Bearer scope=\"a b\", {at}")
+        );
+        assert_eq!(
+            header(
+                Challenge::invalid_token().description("too \"old\"\r\nSet-Cookie: x"),
+                None
+            ),
+            "Bearer error=\"invalid_token\", error_description=\"too oldSet-Cookie: x\""
+        );
+        assert_eq!(
+            header(Challenge::insufficient_scope("build:write"), here),
+            format!("Bearer error=\"insufficient_scope\", scope=\"build:write\", {at}")
+        );
+    }
+
+    #[test]
+    fn metadata_is_at_the_well_known_place_with_the_path_and_without() {
+        let resource = ProtectedResource::new("https://h.example/mcp", "https://as.example");
+        assert!(resource.is_at("/.well-known/oauth-protected-resource"));
+        assert!(resource.is_at("/.well-known/oauth-protected-resource/mcp"));
+        assert!(!resource.is_at("/.well-known/oauth-protected-resource/other"));
+        assert!(!resource.is_at("/mcp"));
+        let bare = ProtectedResource::new("https://h.example", "https://as.example");
+        assert_eq!(
+            bare.metadata_url(),
+            "https://h.example/.well-known/oauth-protected-resource"
+        );
+    }
+
+    // R306
+    #[test]
+    fn a_token_is_taken_from_one_header_of_the_right_scheme() {
+        for (values, token) in [
+            (&["Bearer abc"][..], Some("abc")),
+            (&["bearer  abc "], Some("abc")),
+            (&["Basic abc"], None),
+            (&["Bearer"], None),
+            (&["Bearer "], None),
+            (&["Bearer a", "Bearer b"], None),
+            (&[], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(AUTHORIZATION, HeaderValue::from_static(value));
+            }
+            assert_eq!(bearer(&headers), token, "{values:?}");
+        }
+    }
+}

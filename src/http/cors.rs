@@ -1,0 +1,46 @@
+//! CORS: what browsers want to hear before they let a page of another origin read an answer.
+//!
+//! It is no protection of the server: [`origin`](super::origin) is.
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, HeaderValue, ORIGIN, VARY,
+};
+use http::{HeaderMap, Method, Response, StatusCode};
+
+use super::Body;
+
+/// Answers the question of a browser whether it may send a request; `None` if this is no such question.
+pub(super) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
+    let asks = *method == Method::OPTIONS
+        && headers.contains_key(ORIGIN)
+        && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    if !asks {
+        return None;
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let answers = response.headers_mut();
+    answers.insert(
+        ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, POST, DELETE"),
+    );
+    // The parameters of tools make names that no list knows beforehand.
+    if let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        answers.insert(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
+    }
+    answers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    Some(response)
+}
+
+/// Lets the page read a response. Its origin has been checked.
+pub(super) fn open(response: &mut Response<Body>, origin: HeaderValue) {
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(
+        ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"),
+    );
+    headers.append(VARY, HeaderValue::from_static("Origin"));
+}
