@@ -33,8 +33,8 @@ pub use error::Error;
 pub use server::{
     Amount, Answers, Arguments, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
     IntoPromptResult, IntoReadResult, IntoToolHandler, IntoToolResult, IntoTotal, Limits, List,
-    NoInput, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
-    ToolHandler, Variables,
+    Next, NoInput, Outcome, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server,
+    Structured, Tool, ToolHandler, Variables,
 };
 pub use signal::Signal;
 

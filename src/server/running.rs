@@ -103,7 +103,7 @@ impl Drop for Running {
     }
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> HandlerError {
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> HandlerError {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     HandlerError::broken(format!(
