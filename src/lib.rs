@@ -22,6 +22,8 @@ mod server;
 pub mod signal;
 #[cfg(feature = "stdio")]
 pub mod stdio;
+#[cfg(feature = "server")]
+pub mod testing;
 #[cfg(feature = "tide")]
 pub mod tide;
 
@@ -31,8 +33,8 @@ pub use error::Error;
 pub use server::{
     Amount, Answers, Arguments, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
     IntoPromptResult, IntoReadResult, IntoToolHandler, IntoToolResult, IntoTotal, Limits, List,
-    NoInput, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
-    ToolHandler, Variables,
+    Next, NoInput, Outcome, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server,
+    Structured, Tool, ToolHandler, Variables,
 };
 pub use signal::Signal;
 

@@ -1,5 +1,6 @@
 //! The server: what it offers, and one call from its method to its answer. It knows no transport.
 
+mod around;
 mod ask;
 mod asks;
 mod builder;
@@ -29,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+pub use self::around::{Next, Outcome};
 pub use self::ask::{Answers, Ask, AskError};
 pub use self::builder::{Builder, Limits};
 pub use self::context::Context;
@@ -40,8 +42,10 @@ pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
 pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
 pub use self::tools::{Tool, ToolHandler};
 
+use self::around::Hook;
 use self::call::Call;
 use self::dispatch::Completer;
+use self::inflight::DROPPING;
 use self::peer::Peer;
 use self::registry::{Listed, Registry};
 use self::seal::Seal;
@@ -102,12 +106,14 @@ type OnFailure = dyn Fn(&Failure<'_>) + Send + Sync;
 type OnCancelled = dyn Fn(&Cancelled<'_>) + Send + Sync;
 type OnProgressed = dyn Fn(&Progressed<'_>) + Send + Sync;
 
-/// What the author wants to be told of.
+/// What the author has to say to calls, and wants to be told of.
 #[derive(Default)]
 pub(crate) struct Hooks {
     pub(crate) on_error: Option<Box<OnFailure>>,
     pub(crate) on_cancelled: Option<Box<OnCancelled>>,
     pub(crate) on_progress: Option<Box<OnProgressed>>,
+    /// What runs around calls, from the outside in.
+    pub(crate) around: Vec<Hook>,
 }
 
 /// An unexpected failure of a handler, as the operator sees it. The client has read a generic text.
@@ -196,12 +202,14 @@ impl Server {
         for peer in &peers {
             peer.inflight.drained(&patience).await;
         }
+        let patience = Signal::timeout(DROPPING);
         for peer in peers {
-            peer.feed.close();
             for call in peer.inflight.calls() {
                 call.silence(Reason::ServerClosed);
             }
-            peer.inflight.clear();
+            // In this order: a transport that ends may end the process, with what handlers hold.
+            peer.inflight.clear_within(&patience).await;
+            peer.feed.close();
         }
     }
 
@@ -285,6 +293,7 @@ impl Server {
     ///
     /// Those of [`add_tool`](Self::add_tool).
     pub fn add_prompt(&self, prompt: Prompt) -> Result<(), crate::Error> {
+        prompt.check()?;
         self.add(&self.0.prompts, "prompt", prompt, List::Prompts)
     }
 
@@ -392,6 +401,11 @@ impl Inner {
 
     pub(crate) fn is_closed(&self) -> bool {
         self.closing.signal().is_aborted()
+    }
+
+    /// What runs around calls, from the outside in.
+    pub(crate) fn around(&self) -> &[Hook] {
+        &self.hooks.around
     }
 
     pub(crate) fn stamp(&self) -> &Stamp {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::around::{self, Next, Outcome};
 use super::context::Context;
 use super::dispatch::Completer;
 use super::failure::HandlerError;
@@ -148,7 +149,7 @@ impl Builder {
             let future = complete(request, cx);
             Box::pin(async move { future.await.map(Reply::Completion) })
         };
-        self.completer = Some(Box::new(completer));
+        self.completer = Some(Arc::new(completer));
         self
     }
 
@@ -224,6 +225,55 @@ impl Builder {
         self
     }
 
+    /// Runs a function around every call of a handler, be it of a tool, a resource, a prompt or a completion: before it,
+    /// after it, or instead of it.
+    ///
+    /// The function gets the [`Context`] of the call and the rest of the call. It begins where the handler would, before
+    /// the arguments of a tool are looked at, and runs under the same signal and deadline. What it returns is what the
+    /// call comes to. Of several functions the first one that was added is the outermost. Lists, subscriptions and
+    /// the handshake have no handler, and pass it by.
+    ///
+    /// It is a future like a handler: it is not dropped when the client leaves, but it is when a grace has passed, and a
+    /// handler that asks its client by rounds ([`Context::elicit`]) runs anew in each round, with what is around it. What
+    /// must happen in any case belongs into a drop.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::time::Instant;
+    /// use smol_mcp::{Context, HandlerError, Next, Server};
+    ///
+    /// let seats = Arc::new(());
+    /// let builder = Server::builder("quota", "1.0.0")
+    ///     .around(async |cx: Context, next: Next| {
+    ///         let begun = Instant::now();
+    ///         let outcome = next.run().await;
+    ///         let failed = outcome.as_ref().map_or(true, |outcome| outcome.is_error());
+    ///         eprintln!("{} {}: failed: {failed}, {:?}", cx.method(), cx.subject(), begun.elapsed());
+    ///         outcome
+    ///     })
+    ///     .around(move |_, next: Next| {
+    ///         // Held as long as the call runs, and given back however it ends.
+    ///         let seat = seats.clone();
+    ///         async move {
+    ///             match Arc::strong_count(&seat) <= 8 {
+    ///                 true => next.run().await,
+    ///                 false => Err(HandlerError::public("Busy. Try again in a minute.")),
+    ///             }
+    ///         }
+    ///     });
+    /// # let _ = builder;
+    /// ```
+    ///
+    /// Unset, it costs nothing. Set, a call costs two more allocations for each function, and one for its arguments.
+    pub fn around<F, Fut>(mut self, around: F) -> Self
+    where
+        F: Fn(Context, Next) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Outcome, HandlerError>> + Send + 'static,
+    {
+        self.hooks.around.push(around::hook(around));
+        self
+    }
+
     /// Is told of every unexpected failure of a handler, unless its request had been cancelled before.
     pub fn on_error(mut self, on_error: impl Fn(&Failure<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.on_error = Some(Box::new(on_error));
@@ -259,6 +309,12 @@ impl Builder {
         if limits.page_size == 0 {
             return Err(Error::definition("a page must hold at least one entry"));
         }
+        if limits.calls_per_peer == 0 || limits.message_bytes == 0 {
+            return Err(Error::definition("the limits leave no room for any call"));
+        }
+        if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
+            return Err(Error::definition("the deadline of zero leaves no time"));
+        }
         let seal = seal(&self.state_keys, self.state_lifetime)?;
         let changing = self.changing;
         let resources = !self.resources.is_empty() || !self.templates.is_empty();
@@ -273,6 +329,7 @@ impl Builder {
         };
         self.tools.iter().try_for_each(Tool::check)?;
         self.resources.iter().try_for_each(Resource::check)?;
+        self.prompts.iter().try_for_each(Prompt::check)?;
         let (page, cache) = (limits.page_size, self.cache);
         let inner = Inner {
             stamp: Stamp::new(&self.info, cache),

@@ -115,6 +115,17 @@ impl Context {
         self.0.version
     }
 
+    /// Returns the method of the request: `tools/call`.
+    pub fn method(&self) -> &'static str {
+        self.0.method.as_str()
+    }
+
+    /// Returns what the request is about: the name of the tool or prompt, the address of the resource, the name of the
+    /// argument to complete.
+    pub fn subject(&self) -> &str {
+        &self.0.subject
+    }
+
     /// Returns the id of the request. Requests of different clients may have the same.
     pub fn request_id(&self) -> &Id {
         &self.0.id

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
+use super::around::Next;
 use super::asks::{Asks, Way, Whose};
 use super::call::{Answer, Begin, Call};
 use super::context::Context;
@@ -26,7 +27,7 @@ use crate::protocol::{CompletionRequest, LogLevel, ProgressToken, Version, meta}
 use crate::signal::{Reason, Signal};
 
 /// The author's function that completes arguments.
-pub(crate) type Completer = Box<dyn Fn(CompletionRequest, Context) -> Work + Send + Sync>;
+pub(crate) type Completer = Arc<dyn Fn(CompletionRequest, Context) -> Work + Send + Sync>;
 
 /// What came of an inbound message.
 pub(crate) enum Intake {
@@ -79,23 +80,36 @@ fn refuse_malformed(malformed: &Malformed) -> Intake {
     }
 }
 
-/// Takes one element of a batch over HTTP. None of them opens a session.
-pub(crate) fn element(
+/// Takes a line that holds an array, of a peer whose revision knows such. Each element is answered for itself.
+pub(crate) fn receive_batch(
     peer: &Arc<Peer>,
-    text: &str,
-    headers: &dyn Mirrored,
+    bytes: &[u8],
     caller: &Signal,
-) -> Intake {
+    mut take: impl FnMut(Intake),
+) {
+    let around = Around::Stream {
+        legacy: peer.legacy_version(),
+    };
+    match jsonrpc::parse(bytes) {
+        Ok(Message::Batch(elements)) if !elements.is_empty() => elements
+            .into_iter()
+            .for_each(|text| take(element(peer, text.get(), around, caller))),
+        Ok(_) => take(Intake::Answer(refuse_batch())),
+        Err(malformed) => take(refuse_malformed(&malformed)),
+    }
+}
+
+/// Takes one element of a batch. None of them opens a session.
+pub(crate) fn element(peer: &Arc<Peer>, text: &str, around: Around<'_>, caller: &Signal) -> Intake {
     match jsonrpc::parse_str(text) {
         Ok(Message::Request(request)) => {
-            let around = Around::Http {
-                headers,
-                session: peer.legacy_version(),
+            let element = match around {
+                Around::Http { headers, .. } => Some(Element(headers)),
+                Around::Stream { .. } | Around::Direct => None,
             };
+            let headers = element.as_ref().map(|element| element as &dyn Mirrored);
             match era::route(&request, around, &peer.server.offers) {
-                Ok(route @ Route::Legacy(..)) => {
-                    run(peer, request, route, Some(&Element(headers)), caller)
-                }
+                Ok(route @ Route::Legacy(..)) => run(peer, request, route, headers, caller),
                 Ok(Route::Handshake | Route::Modern(_)) => {
                     let error = RpcError::invalid_request("Invalid request: not in a batch");
                     Intake::Answer(Answer::refusal(
@@ -393,7 +407,13 @@ impl Arrival<'_> {
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
         terms.deadline = tool.deadline;
-        self.start(terms, tool.name().into(), |cx| tool.call(arguments, cx))
+        let subject = tool.name().into();
+        if self.server().around().is_empty() {
+            return self.begin(terms, subject, |cx| tool.call(arguments, cx));
+        }
+        // A hook may wait before the handler begins, for longer than the message is there.
+        let arguments = arguments.to_owned();
+        self.start(terms, subject, move |cx| tool.call(&arguments, cx))
     }
 
     /// Finds the tool and its arguments, `{}` where they are left out.
@@ -422,7 +442,7 @@ impl Arrival<'_> {
         let subject: Arc<str> = uri.as_str().into();
         if let Some(resource) = server.resources.get(&uri) {
             return self
-                .start(terms, subject, |cx| resource.read(uri, cx))
+                .start(terms, subject, move |cx| resource.read(uri, cx))
                 .map_err(|refusal| refusal.error);
         }
         let found = server
@@ -430,7 +450,7 @@ impl Arrival<'_> {
             .find(|template| Some((template.clone(), template.variables(&uri)?)));
         match found {
             Some((template, variables)) => self
-                .start(terms, subject, |cx| template.read(uri, variables, cx))
+                .start(terms, subject, move |cx| template.read(uri, variables, cx))
                 .map_err(|refusal| refusal.error),
             None => Err(era::resource_not_found(version, &uri)),
         }
@@ -444,18 +464,17 @@ impl Arrival<'_> {
             RpcError::invalid_params(format!("Unknown prompt: {}", jsonrpc::excerpt(&name)))
         })?;
         prompt.check_arguments(&arguments)?;
-        self.start(terms, name.into(), |cx| prompt.get(arguments, cx))
+        self.start(terms, name.into(), move |cx| prompt.get(arguments, cx))
             .map_err(|refusal| refusal.error)
     }
 
     fn complete(&self, terms: Terms) -> Result<Intake, RpcError> {
         let request: CompletionRequest = self.params.all()?;
         self.check_reference(&request)?;
-        let server = self.server().clone();
-        let Some(completer) = &server.completer else {
+        let Some(completer) = self.server().completer.clone() else {
             return Err(RpcError::method_not_found(terms.method.as_str()));
         };
-        self.start(terms, request.name.as_str().into(), |cx| {
+        self.start(terms, request.name.as_str().into(), move |cx| {
             completer(request, cx)
         })
         .map_err(|refusal| refusal.error)
@@ -504,8 +523,21 @@ impl Arrival<'_> {
         }
     }
 
-    /// Enters the call in the table, begins its handler, and polls it once.
+    /// Begins a handler inside of what the author runs around it.
     fn start(
+        &self,
+        terms: Terms,
+        subject: Arc<str>,
+        handler: impl FnOnce(Context) -> Work + Send + 'static,
+    ) -> Result<Intake, Refusal> {
+        match self.server().around() {
+            [] => self.begin(terms, subject, handler),
+            _ => self.begin(terms, subject, |cx| Next::new(cx, handler).start()),
+        }
+    }
+
+    /// Enters the call in the table, begins its handler, and polls it once.
+    fn begin(
         &self,
         terms: Terms,
         subject: Arc<str>,
@@ -633,8 +665,7 @@ fn cancel(peer: &Arc<Peer>, params: &Params<'_>) {
     };
     let mut aborted = false;
     for call in calls.iter().filter(|call| call.id == id) {
-        call.silence(abort.clone());
-        aborted = true;
+        aborted |= call.silence(abort.clone());
     }
     peer.server.report_cancelled(&Cancelled {
         request_id: &id,

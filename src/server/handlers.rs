@@ -1,5 +1,6 @@
 //! How functions become handlers of tools: what they take, and what they may return.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_core::Serialize;
@@ -62,13 +63,17 @@ pub(super) fn blocking<Input, Output>(
 ) -> ToolHandler
 where
     Input: DeserializeOwned + Send + 'static,
-    Output: IntoToolResult + Send + 'static,
+    Output: IntoToolResult + 'static,
 {
     let function = Arc::new(function);
     ToolHandler::new(move |arguments, cx| {
         let function = function.clone();
         match read(arguments) {
-            Ok(input) => work(smol::unblock(move || function(input, cx))),
+            Ok(input) => Box::pin(smol::unblock(move || {
+                // The pool may have been busy for longer than anybody waits.
+                cx.signal().check()?;
+                function(input, cx).into_tool_result().map(Reply::Tool)
+            })),
             Err(text) => refuse(text),
         }
     })
@@ -94,31 +99,68 @@ fn read<Input: DeserializeOwned>(arguments: &str) -> Result<Input, String> {
 /// Reads the input once more, with whole floats as the integers they are, and with an eye on where it goes wrong.
 #[cold]
 fn read_again<Input: DeserializeOwned>(arguments: &str) -> Result<Input, String> {
-    let text = |path: &str, err: &serde_json::Error| match path {
-        "." => format!("Invalid arguments: {}.", without_position(err)),
-        path => format!("Invalid argument '{path}': {}.", without_position(err)),
+    let text = |err: serde_path_to_error::Error<serde_json::Error>| {
+        invalid(&err.path().to_string(), &without_position(err.inner()))
     };
-    let mut value: Value = serde_json::from_str(arguments).map_err(|err| text(".", &err))?;
-    make_whole(&mut value);
-    serde_path_to_error::deserialize(value)
-        .map_err(|err| text(&err.path().to_string(), err.inner()))
+    let mut value: Value =
+        serde_json::from_str(arguments).map_err(|err| invalid(".", &without_position(&err)))?;
+    match make_whole(&mut value) {
+        true => serde_path_to_error::deserialize(value).map_err(text),
+        // As it was sent: a member that is there twice is a mistake that a `Value` hides.
+        false => {
+            let mut arguments = serde_json::Deserializer::from_str(arguments);
+            serde_path_to_error::deserialize(&mut arguments).map_err(text)
+        }
+    }
 }
 
-/// Turns floats that are whole into integers: some clients write every number as a float.
-fn make_whole(value: &mut Value) {
+/// Says to the model what is wrong with which argument; the path of all of them is `.`.
+pub(super) fn invalid(path: &str, why: &str) -> String {
+    let why = shortened(why);
+    match path {
+        "." => format!("Invalid arguments: {why}."),
+        path => format!("Invalid argument '{}': {why}.", shortened(path)),
+    }
+}
+
+/// Cuts the middle out of a text that quotes a long value; what was expected stands at the end.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const HEAD: usize = 160;
+    const TAIL: usize = 80;
+    if text.len() <= HEAD + TAIL {
+        return Cow::Borrowed(text);
+    }
+    let (mut head, mut tail) = (HEAD, text.len() - TAIL);
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
+    Cow::Owned(format!("{}…{}", &text[..head], &text[tail..]))
+}
+
+/// Turns floats that are whole into integers: some clients write every number as a float. Tells whether there was one.
+fn make_whole(value: &mut Value) -> bool {
     /// Beyond it not every whole float stands for one integer (2^53).
     const MOST: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) => {
-            if let Some(float) = number.as_f64().filter(|_| number.is_f64()) {
-                if float.fract() == 0.0 && float.abs() <= MOST {
-                    *number = (float as i64).into();
-                }
+            let float = number.as_f64().filter(|_| number.is_f64());
+            match float.filter(|float| float.fract() == 0.0 && float.abs() <= MOST) {
+                Some(whole) => *number = (whole as i64).into(),
+                None => return false,
             }
+            true
         }
-        Value::Array(items) => items.iter_mut().for_each(make_whole),
-        Value::Object(members) => members.values_mut().for_each(make_whole),
-        Value::Null | Value::Bool(_) | Value::String(_) => {}
+        // All of them, not only up to the first one.
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |any, item| make_whole(item) | any),
+        Value::Object(members) => members
+            .values_mut()
+            .fold(false, |any, member| make_whole(member) | any),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
     }
 }
 
@@ -129,6 +171,19 @@ pub struct NoInput;
 impl<'de> Deserialize<'de> for NoInput {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(IgnoredAny).map(|_| NoInput)
+    }
+}
+
+/// An object of which nothing is said.
+#[cfg(feature = "schemars")]
+#[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
+impl schemars::JsonSchema for NoInput {
+    fn schema_name() -> Cow<'static, str> {
+        "NoInput".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "object" })
     }
 }
 

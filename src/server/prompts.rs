@@ -9,6 +9,7 @@ use super::context::Context;
 use super::failure::HandlerError;
 use super::registry::Listed;
 use super::tools::Work;
+use crate::Error;
 use crate::era::Reply;
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::{PromptInfo, PromptMessage, PromptResult};
@@ -49,6 +50,27 @@ impl Prompt {
         Self {
             info,
             handler: Box::new(handler),
+        }
+    }
+
+    /// Finds what an author can do wrong.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let name = &self.info.name;
+        if name.is_empty() {
+            return Err(Error::definition("a prompt without a name"));
+        }
+        let arguments = &self.info.arguments;
+        let twice = (1..arguments.len()).find(|&at| {
+            arguments[..at]
+                .iter()
+                .any(|earlier| earlier.name == arguments[at].name)
+        });
+        match twice {
+            None => Ok(()),
+            Some(at) => Err(Error::definition(format!(
+                "prompt {name:?}: argument {:?} defined twice",
+                arguments[at].name
+            ))),
         }
     }
 

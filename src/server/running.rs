@@ -93,7 +93,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.work.is_some() {
+        if let Some(work) = self.work.take() {
+            // Executors abort the process when a future panics while they drop it.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
             self.call.settle(Err(HandlerError::broken(
                 "the handler was dropped before its end".into(),
             )));
@@ -101,7 +103,7 @@ impl Drop for Running {
     }
 }
 
-fn panicked(panic: &(dyn Any + Send)) -> HandlerError {
+pub(super) fn panicked(panic: &(dyn Any + Send)) -> HandlerError {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     HandlerError::broken(format!(

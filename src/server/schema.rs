@@ -2,7 +2,27 @@
 //!
 //! The default dialect is 2020-12; others are told apart by `$schema`. Without the feature `validate` nothing is checked.
 
+use std::fmt;
+
 use serde_json::Value;
+
+#[cfg(feature = "validate")]
+use crate::protocol::jsonrpc::without_position;
+
+/// Where a value does not fit its schema, and why.
+pub(super) struct Misfit {
+    pub(super) path: String,
+    pub(super) why: String,
+}
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.path {
+            "." => f.write_str(&self.why),
+            path => write!(f, "'{path}': {}", self.why),
+        }
+    }
+}
 
 /// A schema that values are held against, or nothing.
 #[derive(Default)]
@@ -27,25 +47,45 @@ impl Schema {
         self.validator.is_some()
     }
 
-    /// Checks a value; the error says where it does not fit, and why.
-    pub(super) fn check(&self, value: &Value) -> Result<(), String> {
+    /// Checks a value.
+    pub(super) fn check(&self, value: &Value) -> Result<(), Misfit> {
         let Some(validator) = &self.validator else {
             return Ok(());
         };
-        match validator.validate(value) {
-            Ok(()) => Ok(()),
-            Err(err) => match err.instance_path().as_str() {
-                "" => Err(err.to_string()),
-                path => Err(format!("{path}: {err}")),
-            },
-        }
+        validator.validate(value).map_err(|err| Misfit {
+            path: path(err.instance_path().as_str()),
+            why: err.to_string(),
+        })
     }
 
-    pub(super) fn check_text(&self, text: &str) -> Result<(), String> {
-        match self.is_checked() {
-            false => Ok(()),
-            true => self.check(&serde_json::from_str(text).map_err(|err| err.to_string())?),
+    pub(super) fn check_text(&self, text: &str) -> Result<(), Misfit> {
+        if !self.is_checked() {
+            return Ok(());
         }
+        let value = serde_json::from_str(text).map_err(|err| Misfit {
+            path: ".".to_owned(),
+            why: without_position(&err),
+        })?;
+        self.check(&value)
+    }
+}
+
+/// Writes a JSON pointer in the way of `serde_path_to_error`: `/a/0/b` as `a[0].b`, the whole as `.`.
+#[cfg(feature = "validate")]
+fn path(pointer: &str) -> String {
+    let mut path = String::new();
+    for segment in pointer.split('/').skip(1) {
+        if segment.bytes().all(|byte| byte.is_ascii_digit()) && !segment.is_empty() {
+            path += &format!("[{segment}]");
+        } else {
+            let dot = if path.is_empty() { "" } else { "." };
+            path += dot;
+            path += &segment.replace("~1", "/").replace("~0", "~");
+        }
+    }
+    match path.is_empty() {
+        true => ".".to_owned(),
+        false => path,
     }
 }
 
@@ -59,11 +99,11 @@ impl Schema {
         false
     }
 
-    pub(super) fn check(&self, _: &Value) -> Result<(), String> {
+    pub(super) fn check(&self, _: &Value) -> Result<(), Misfit> {
         Ok(())
     }
 
-    pub(super) fn check_text(&self, _: &str) -> Result<(), String> {
+    pub(super) fn check_text(&self, _: &str) -> Result<(), Misfit> {
         Ok(())
     }
 }

@@ -105,7 +105,8 @@ impl Tool {
     /// Defines a tool whose handler blocks: it runs on a thread of the `blocking` pool.
     ///
     /// Nothing stops a thread from outside. The function asks its signal between the steps of its work
-    /// ([`check`](crate::Signal::check)), and waits by it ([`sleep_blocking`](crate::Signal::sleep_blocking)).
+    /// ([`check`](crate::Signal::check)), and waits by it ([`sleep_blocking`](crate::Signal::sleep_blocking)). A call that
+    /// is cancelled while all threads of the pool are busy never starts it.
     ///
     /// ```
     /// use serde::Deserialize;
@@ -132,7 +133,7 @@ impl Tool {
     ) -> Self
     where
         Input: DeserializeOwned + Send + 'static,
-        Output: IntoToolResult + Send + 'static,
+        Output: IntoToolResult + 'static,
     {
         Self::with_handler(name.into(), handlers::blocking(handler))
     }
@@ -179,7 +180,7 @@ impl Tool {
     pub fn input_schema(mut self, schema: Value) -> Self {
         match header_params::collect(&schema) {
             Ok(params) => self.header_params = params,
-            Err(err) => self.mistake = Some(err.to_string()),
+            Err(err) => self.mistake(err.to_string()),
         }
         self.input = self.compile("input", &schema);
         self.info.input_schema = schema;
@@ -194,9 +195,9 @@ impl Tool {
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output = self.compile("output", &schema);
         if cfg!(not(feature = "validate")) {
-            let mistake =
-                "an output schema needs the feature `validate`, or `output_schema_unchecked`";
-            self.mistake = Some(mistake.to_owned());
+            self.mistake(
+                "an output schema needs the feature `validate`, or `output_schema_unchecked`",
+            );
         }
         self.info.output_schema = Some(schema);
         self
@@ -215,14 +216,22 @@ impl Tool {
     #[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
     #[must_use]
     pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
-        self.output_schema_unchecked(schemars::schema_for!(T).into())
+        // What the type serialises to may differ from what it deserialises from.
+        let generator = schemars::generate::SchemaSettings::default().for_serialize();
+        let schema = generator.into_generator().into_root_schema_for::<T>();
+        self.output_schema_unchecked(schema.into())
     }
 
     fn compile(&mut self, what: &str, schema: &Value) -> Schema {
         Schema::compile(schema).unwrap_or_else(|err| {
-            self.mistake = Some(format!("the {what} schema: {err}"));
+            self.mistake(format!("the {what} schema: {err}"));
             Schema::default()
         })
+    }
+
+    /// Keeps a mistake for [`check`](Self::check), unless there is one.
+    fn mistake(&mut self, mistake: impl Into<String>) {
+        self.mistake.get_or_insert(mistake.into());
     }
 
     /// Refuses arguments that the input schema does not name, and tells the model which.
@@ -234,8 +243,24 @@ impl Tool {
 
     /// Checks the arguments before the handler begins, with whatever has to be awaited for that.
     ///
-    /// The arguments are those of the call as JSON. An error ends the call like an error of the handler. A call that is
-    /// cancelled meanwhile never starts its handler.
+    /// The arguments are those of the call as JSON, held against the input schema with the feature `validate`, and
+    /// otherwise as the client sent them. An error ends the call like an error of the handler. A call that is cancelled
+    /// meanwhile never starts its handler.
+    ///
+    /// ```
+    /// use smol_mcp::{Context, HandlerError, NoInput, Tool};
+    /// use serde_json::Value;
+    ///
+    /// async fn is_free(arguments: Value, _: Context) -> Result<(), HandlerError> {
+    ///     match arguments["table"].as_u64() {
+    ///         Some(1..=8) => Ok(()),
+    ///         _ => Err(HandlerError::public("'table' must be the number of a free table, 1 to 8.")),
+    ///     }
+    /// }
+    ///
+    /// let tool = Tool::new("reserve", |_: NoInput| async { "reserved" }).check_with(is_free);
+    /// # let _ = tool;
+    /// ```
     #[must_use]
     pub fn check_with<F, Fut>(mut self, check: F) -> Self
     where
@@ -249,6 +274,9 @@ impl Tool {
     }
 
     /// Drops the handler's future when its signal fires, instead of leaving the end to the handler.
+    ///
+    /// For handlers that hold nothing which a drop in the middle would leave half done. A [blocking](Self::blocking)
+    /// function cannot be dropped: it runs on, and its result is thrown away.
     #[must_use]
     pub fn drop_on_abort(mut self) -> Self {
         self.drop_on_abort = true;
@@ -261,6 +289,9 @@ impl Tool {
     /// its end, and its result is thrown away.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
+        if deadline.is_zero() {
+            self.mistake("a deadline of zero leaves no time");
+        }
         self.deadline = Some(deadline);
         self
     }
@@ -329,7 +360,7 @@ impl Tool {
         }
         self.input
             .check_text(arguments)
-            .map_err(|err| format!("Invalid arguments: {err}."))
+            .map_err(|misfit| handlers::invalid(&misfit.path, &misfit.why))
     }
 
     fn refuse_unknown(&self, arguments: &str) -> Result<(), String> {
@@ -372,9 +403,9 @@ impl Tool {
                 let structured = structured
                     .as_ref()
                     .ok_or_else(|| HandlerError::unexpected("no structured result"))?;
-                tool.output
-                    .check(structured)
-                    .map_err(HandlerError::unexpected)?;
+                tool.output.check(structured).map_err(|misfit| {
+                    HandlerError::unexpected(format!("the structured result: {misfit}"))
+                })?;
             }
             Ok(reply)
         })

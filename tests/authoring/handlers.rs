@@ -1,0 +1,198 @@
+//! Functions as handlers, and what they may return.
+
+use std::fmt;
+use std::num::ParseIntError;
+
+use serde::{Deserialize, Serialize};
+use smol_mcp::protocol::{Content, RpcError, ToolResult};
+use smol_mcp::{Context, HandlerError, NoInput, Structured, Tool};
+
+use crate::client;
+use crate::common::{call, each, failure, result, server, text};
+
+#[derive(Deserialize)]
+struct Name {
+    name: String,
+}
+
+async fn greet(input: Name) -> String {
+    format!("Hello, {}!", input.name)
+}
+
+async fn introduce(input: Name, cx: Context) -> String {
+    format!("{} called {} in {}", input.name, cx.subject(), cx.method())
+}
+
+#[test]
+fn functions_and_closures_with_and_without_a_context_are_handlers() {
+    let greeting = "Hello".to_owned();
+    let tools = [
+        Tool::new("function", greet),
+        Tool::new("with_context", introduce),
+        Tool::new("closure", move |input: Name| {
+            let greeting = greeting.clone();
+            async move { format!("{greeting}, {}!", input.name) }
+        }),
+        Tool::new(
+            "closure_with_context",
+            |input: Name, cx: Context| async move { format!("{}: {}", cx.request_id(), input.name) },
+        ),
+        Tool::new("async_closure", async |input: Name| input.name),
+        Tool::new(
+            "async_closure_with_context",
+            async |input: Name, cx: Context| format!("{}: {}", cx.protocol_version(), input.name),
+        ),
+        Tool::new("without_input", async |_: NoInput| "done"),
+    ];
+    client::with(&server(tools), async |client| {
+        for (id, (tool, expected)) in (1..).zip([
+            ("function", "Hello, you!"),
+            ("with_context", "you called with_context in tools/call"),
+            ("closure", "Hello, you!"),
+            ("closure_with_context", "4: you"),
+            ("async_closure", "you"),
+            ("async_closure_with_context", "2026-07-28: you"),
+            ("without_input", "done"),
+        ]) {
+            let answer = client.ask(&call(id, tool, r#"{"name":"you"}"#)).await;
+            assert_eq!(answer, text(id, expected), "{tool}");
+        }
+    });
+}
+
+#[derive(Serialize)]
+struct Sum {
+    sum: i64,
+}
+
+#[test]
+fn everything_that_is_a_result_becomes_one() {
+    let tools = [
+        Tool::new("string", async |_: NoInput| String::from("text")),
+        Tool::new("str", async |_: NoInput| "text"),
+        Tool::new("nothing", async |_: NoInput| ()),
+        Tool::new("content", async |_: NoInput| Content::text("text")),
+        Tool::new("contents", async |_: NoInput| {
+            vec![Content::text("a"), Content::text("b")]
+        }),
+        Tool::new("structured", async |_: NoInput| Structured(Sum { sum: 3 })),
+        Tool::new("array", async |_: NoInput| Structured([1, 2])),
+        Tool::new("whole", async |_: NoInput| ToolResult::error("no")),
+        Tool::new("ok", async |_: NoInput| {
+            Ok::<_, HandlerError>(Structured(true))
+        }),
+        Tool::new("ok_of_an_error_type", async |_: NoInput| {
+            Ok::<_, ParseIntError>("text")
+        }),
+    ];
+    let said = r#""content":[{"type":"text","text":"text"}]"#;
+    client::with(&server(tools), async |client| {
+        for (id, (tool, expected)) in (1..).zip([
+            ("string", said),
+            ("str", said),
+            ("nothing", r#""content":[]"#),
+            ("content", said),
+            (
+                "contents",
+                r#""content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]"#,
+            ),
+            (
+                "structured",
+                r#""content":[{"type":"text","text":"{\"sum\":3}"}],"structuredContent":{"sum":3}"#,
+            ),
+            (
+                "array",
+                r#""content":[{"type":"text","text":"[1,2]"}],"structuredContent":[1,2]"#,
+            ),
+            (
+                "whole",
+                r#""content":[{"type":"text","text":"no"}],"isError":true"#,
+            ),
+            (
+                "ok",
+                r#""content":[{"type":"text","text":"true"}],"structuredContent":true"#,
+            ),
+            ("ok_of_an_error_type", said),
+        ]) {
+            let answer = client.ask(&call(id, tool, "{}")).await;
+            assert_eq!(answer, result(id, expected), "{tool}");
+        }
+    });
+}
+
+/// What no JSON can hold.
+struct Unspeakable;
+
+impl Serialize for Unspeakable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("secret"))
+    }
+}
+
+#[derive(Debug)]
+struct Secret;
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("secret")
+    }
+}
+
+impl std::error::Error for Secret {}
+
+#[test]
+fn only_what_is_marked_public_reaches_the_client() {
+    let tools = [
+        Tool::new("public", async |_: NoInput| {
+            Err::<(), _>(HandlerError::public("'depth' must be at most 8."))
+        }),
+        Tool::new("unexpected", async |_: NoInput| Err::<(), _>(Secret)),
+        Tool::new("boxed", async |_: NoInput| {
+            Err::<(), _>(HandlerError::unexpected("secret"))
+        }),
+        Tool::new("unspeakable", async |_: NoInput| Structured(Unspeakable)),
+        Tool::new("panic", async |_: NoInput| -> () { panic!("secret") }),
+        Tool::new("panic_at_once", |_: NoInput| -> std::future::Ready<()> {
+            panic!("secret")
+        }),
+    ];
+    client::with(&server(tools), async |client| {
+        client.send(&call(1, "public", "{}")).await;
+        client
+            .expect(&failure(1, "'depth' must be at most 8."))
+            .await;
+        for (id, tool) in (2..).zip([
+            "unexpected",
+            "boxed",
+            "unspeakable",
+            "panic",
+            "panic_at_once",
+        ]) {
+            let answer = client.ask(&call(id, tool, "{}")).await;
+            assert_eq!(answer, failure(id, "The tool failed."), "{tool}");
+        }
+    });
+}
+
+#[test]
+fn a_handler_can_answer_with_a_protocol_error() {
+    let tool = Tool::new("t", async |_: NoInput| {
+        Err::<(), _>(HandlerError::rpc(RpcError::invalid_params("no such row")))
+    });
+    client::with(&server([tool]), async |client| {
+        client.send(&call(1, "t", "{}")).await;
+        let error = r#"{"code":-32602,"message":"no such row"}"#;
+        client
+            .expect(&format!(r#"{{"jsonrpc":"2.0","id":1,"error":{error}}}"#))
+            .await;
+    });
+}
+
+#[test]
+fn a_tool_without_input_ignores_its_arguments() {
+    let tool = Tool::new("t", async |_: NoInput| "done");
+    each(
+        tool,
+        &[("{}", Ok("done")), (r#"{"x":[1,{"y":null}]}"#, Ok("done"))],
+    );
+}

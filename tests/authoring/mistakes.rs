@@ -1,0 +1,189 @@
+//! What an author does wrong is told when the server is built, and names the thing.
+
+use std::time::Duration;
+
+use serde_json::json;
+use smol_mcp::protocol::{
+    PromptArgument, PromptInfo, PromptResult, ResourceContents, ResourceInfo, ResourceTemplateInfo,
+};
+use smol_mcp::{Builder, Context, Limits, List, NoInput, Prompt, Resource, ResourceTemplate, Tool};
+
+use crate::common::builder;
+
+fn tool(name: &str) -> Tool {
+    Tool::new(name, async |_: NoInput| "done")
+}
+
+fn resource(uri: &str) -> Resource {
+    Resource::new(
+        ResourceInfo::new(uri, "r"),
+        async |uri: String, _: Context| ResourceContents::text(uri, "memo"),
+    )
+}
+
+fn template(pattern: &str) -> Result<ResourceTemplate, smol_mcp::Error> {
+    let info = ResourceTemplateInfo::new(pattern, "r");
+    ResourceTemplate::new(info, async |uri: String, _, _: Context| {
+        ResourceContents::text(uri, "memo")
+    })
+}
+
+fn prompt(info: PromptInfo) -> Prompt {
+    Prompt::new(info, async |_, _| PromptResult::user("hi"))
+}
+
+fn limits(change: impl FnOnce(&mut Limits)) -> Limits {
+    let mut limits = Limits::default();
+    change(&mut limits);
+    limits
+}
+
+#[track_caller]
+fn refused(builder: Builder, expected: &str) {
+    let err = builder.build().expect_err(expected);
+    assert!(err.is_definition());
+    assert_eq!(err.to_string(), expected);
+}
+
+#[test]
+fn mistakes_in_tools_are_refused() {
+    refused(
+        builder().tool(tool("")),
+        "tool \"\": the tool name is empty",
+    );
+    refused(
+        builder().tool(tool("two words")),
+        "tool \"two words\": the tool name \"two words\" holds ' ', not only letters, digits, '_', '-' and '.'",
+    );
+    refused(
+        builder().tool(tool("a")).tool(tool("b")).tool(tool("a")),
+        "tool \"a\" registered twice",
+    );
+    refused(
+        builder().tool(tool("t").input_schema(json!({ "type": "string" }))),
+        "tool \"t\": the input schema must have \"type\": \"object\"",
+    );
+    refused(
+        builder().tool(tool("t").input_schema(json!({ "properties": {} }))),
+        "tool \"t\": the input schema must have \"type\": \"object\"",
+    );
+    refused(
+        builder().tool(tool("t").deadline(Duration::ZERO)),
+        "tool \"t\": a deadline of zero leaves no time",
+    );
+}
+
+#[cfg(not(feature = "validate"))]
+#[test]
+fn an_output_schema_that_nobody_would_check_is_refused() {
+    let schema = json!({ "type": "object" });
+    refused(
+        builder().tool(tool("t").output_schema(schema.clone())),
+        "tool \"t\": an output schema needs the feature `validate`, or `output_schema_unchecked`",
+    );
+    assert!(
+        builder()
+            .tool(tool("t").output_schema_unchecked(schema))
+            .build()
+            .is_ok()
+    );
+}
+
+#[test]
+fn mistakes_in_resources_and_prompts_are_refused() {
+    refused(
+        builder().resource(resource("readme")),
+        "resource \"readme\": not a URI",
+    );
+    refused(
+        builder().resource(resource("1x:y")),
+        "resource \"1x:y\": not a URI",
+    );
+    refused(
+        builder()
+            .resource(resource("memo:x"))
+            .resource(resource("memo:x")),
+        "resource \"memo:x\" registered twice",
+    );
+    let err = template("log:///{build").expect_err("not closed");
+    assert!(
+        err.to_string()
+            .starts_with("resource template \"log:///{build\": "),
+        "{err}"
+    );
+    let twice = builder()
+        .resource_template(template("log:///{build}").unwrap())
+        .resource_template(template("log:///{build}").unwrap());
+    refused(
+        twice,
+        "resource template \"log:///{build}\" registered twice",
+    );
+    refused(
+        builder()
+            .prompt(prompt(PromptInfo::new("p")))
+            .prompt(prompt(PromptInfo::new("p"))),
+        "prompt \"p\" registered twice",
+    );
+    refused(
+        builder().prompt(prompt(PromptInfo::new(""))),
+        "a prompt without a name",
+    );
+    let info = PromptInfo::new("p")
+        .argument(PromptArgument::required("file"))
+        .argument(PromptArgument::required("file"));
+    refused(
+        builder().prompt(prompt(info)),
+        "prompt \"p\": argument \"file\" defined twice",
+    );
+}
+
+#[test]
+fn mistakes_in_settings_are_refused() {
+    refused(
+        builder().limits(limits(|limits| limits.page_size = 0)),
+        "a page must hold at least one entry",
+    );
+    refused(
+        builder().limits(limits(|limits| limits.calls_per_peer = 0)),
+        "the limits leave no room for any call",
+    );
+    refused(
+        builder().limits(limits(|limits| limits.message_bytes = 0)),
+        "the limits leave no room for any call",
+    );
+    refused(
+        builder().deadline(Duration::ZERO),
+        "the deadline of zero leaves no time",
+    );
+    refused(
+        builder().state_keys(["short"]),
+        "a state key must have at least 32 bytes",
+    );
+}
+
+#[test]
+fn a_running_server_refuses_the_same_mistakes() {
+    let server = builder()
+        .tool(tool("t"))
+        .list_changed([List::Prompts])
+        .build()
+        .unwrap();
+    let refused = |err: Result<(), smol_mcp::Error>, expected: &str| {
+        let err = err.expect_err(expected);
+        assert!(err.is_definition());
+        assert_eq!(err.to_string(), expected);
+    };
+    refused(server.add_tool(tool("t")), "tool \"t\" registered twice");
+    refused(
+        server.add_tool(tool("u").input_schema(json!(true))),
+        "tool \"u\": the input schema must have \"type\": \"object\"",
+    );
+    refused(
+        server.add_prompt(prompt(PromptInfo::new(""))),
+        "a prompt without a name",
+    );
+    refused(
+        server.add_resource(resource("memo:x")),
+        "resource \"memo:x\": the server was built without any, and without `list_changed` for them",
+    );
+}
