@@ -42,6 +42,8 @@ mod server;
 pub mod signal;
 #[cfg(feature = "stdio")]
 pub mod stdio;
+#[cfg(feature = "server")]
+pub mod testing;
 #[cfg(feature = "tide")]
 pub mod tide;
 

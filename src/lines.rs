@@ -16,6 +16,7 @@ use crate::era;
 use crate::protocol::jsonrpc::{self, RpcError};
 use crate::server::call::Answer;
 use crate::server::dispatch::{self, Intake};
+use crate::server::inflight::DROPPING;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal};
 
@@ -78,12 +79,7 @@ where
         unanswerable: 0,
     };
     let end = future::poll_fn(|cx| connection.poll_serve(cx)).await;
-    let drained = match end {
-        Ok(End::Input) => connection.drain(server.0.limits.grace).await,
-        Ok(End::Server) => future::poll_fn(|cx| connection.poll_write(cx)).await,
-        Err(err) => Err(err),
-    };
-    match drained {
+    match connection.end(end, server.0.limits.grace).await {
         Err(err)
             if matches!(
                 err.kind(),
@@ -145,8 +141,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
     /// Reads, begins calls, and writes what they say. One task does it all, so that there is one writer.
     fn poll_serve(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<End>> {
         for _ in 0..READS {
-            let closed =
-                self.outbox.is_open() && self.guard.0.feed.drain_lines(&mut self.outbox.buffer, cx);
+            let feed = &self.guard.0.feed;
+            let closed = match self.outbox.is_open() {
+                true => feed.drain_lines(&mut self.outbox.buffer, cx),
+                false => feed.is_closed(cx),
+            };
             let written = self.poll_write(cx)?;
             if closed {
                 return Poll::Ready(Ok(End::Server));
@@ -217,7 +216,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         if line.is_empty() {
             return;
         }
-        match dispatch::receive(&self.guard.0, line, &Signal::never()) {
+        let peer = &self.guard.0;
+        if line[0] == b'[' && peer.legacy_version().is_some_and(era::has_batches) {
+            let mut taken = Vec::new();
+            dispatch::receive_batch(peer, line, &Signal::never(), |intake| taken.push(intake));
+            return taken.into_iter().for_each(|intake| self.answer(intake));
+        }
+        let intake = dispatch::receive(peer, line, &Signal::never());
+        self.answer(intake);
+    }
+
+    /// Writes what a message has been answered.
+    fn answer(&mut self, intake: Intake) {
+        match intake {
             Intake::Silent => {}
             Intake::Call(call) => {
                 self.unanswerable = 0;
@@ -273,26 +284,51 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         Pin::new(&mut self.output).poll_flush(cx)
     }
 
-    /// Fires what runs, and lets answers out for the grace.
-    async fn drain(&mut self, grace: Duration) -> io::Result<()> {
+    /// Fires what runs, lets answers out for the grace, and drops what runs on.
+    async fn end(&mut self, end: io::Result<End>, grace: Duration) -> io::Result<()> {
         let peer = self.guard.0.clone();
-        peer.inflight.abort_all(&Reason::Closed);
         let patience = Signal::timeout(grace);
-        let settled = patience.run(peer.inflight.drained(&patience));
-        let written = future::poll_fn(|cx| {
-            peer.feed.drain_lines(&mut self.outbox.buffer, cx);
-            ready!(self.poll_write(cx))?;
-            Poll::<io::Result<()>>::Pending
+        let ended = match end {
+            // Whoever closed the server has fired its handlers, and waited for them.
+            Ok(End::Server) => self.write_rest(&patience).await,
+            Ok(End::Input) => {
+                peer.inflight.abort_all(&Reason::Closed);
+                self.drain(&patience).await
+            }
+            // Nothing can be answered any more. Handlers may clean up all the same.
+            Err(err) => {
+                peer.inflight.abort_all(&Reason::Closed);
+                peer.inflight.drained(&patience).await;
+                Err(err)
+            }
+        };
+        peer.inflight.clear_within(&Signal::timeout(DROPPING)).await;
+        ended
+    }
+
+    /// Waits for the handlers, and writes what they answer.
+    async fn drain(&mut self, patience: &Signal) -> io::Result<()> {
+        let peer = self.guard.0.clone();
+        let mut broken = None;
+        let writing = future::poll_fn(|cx| {
+            if broken.is_none() {
+                peer.feed.drain_lines(&mut self.outbox.buffer, cx);
+                if let Poll::Ready(Err(err)) = self.poll_write(cx) {
+                    broken = Some(err);
+                }
+            }
+            Poll::Pending
         });
-        future::or(
-            async {
-                let _ = settled.await;
-                Ok(())
-            },
-            written,
-        )
-        .await?;
-        // What ended last may not have been written yet.
+        future::or(peer.inflight.drained(patience), writing).await;
+        match broken {
+            Some(err) => Err(err),
+            None => self.write_rest(patience).await,
+        }
+    }
+
+    /// Writes what ended last.
+    async fn write_rest(&mut self, patience: &Signal) -> io::Result<()> {
+        let peer = self.guard.0.clone();
         let rest = future::poll_fn(|cx| {
             peer.feed.drain_lines(&mut self.outbox.buffer, cx);
             self.poll_write(cx)

@@ -45,6 +45,7 @@ pub use self::tools::{Tool, ToolHandler};
 use self::around::Hook;
 use self::call::Call;
 use self::dispatch::Completer;
+use self::inflight::DROPPING;
 use self::peer::Peer;
 use self::registry::{Listed, Registry};
 use self::seal::Seal;
@@ -201,12 +202,14 @@ impl Server {
         for peer in &peers {
             peer.inflight.drained(&patience).await;
         }
+        let patience = Signal::timeout(DROPPING);
         for peer in peers {
-            peer.feed.close();
             for call in peer.inflight.calls() {
                 call.silence(Reason::ServerClosed);
             }
-            peer.inflight.clear();
+            // In this order: a transport that ends may end the process, with what handlers hold.
+            peer.inflight.clear_within(&patience).await;
+            peer.feed.close();
         }
     }
 

@@ -12,6 +12,36 @@
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Ordinary endpoints
+//!
+//! Every endpoint of an app on [`listener`] finds the [`Signal`] of its request, which fires when the client hangs up and
+//! when the listener closes:
+//!
+//! ```
+//! use std::time::Duration;
+//! use smol_mcp::Signal;
+//!
+//! async fn slow(request: tide::Request<()>) -> tide::Result {
+//!     let signal = request.ext::<Signal>().cloned().unwrap_or_default();
+//!     signal.sleep(Duration::from_secs(10)).await?;
+//!     Ok("done".into())
+//! }
+//!
+//! let mut app = tide::new();
+//! app.at("/slow").get(slow);
+//! ```
+//!
+//! # The end
+//!
+//! Closing a [`Server`] leaves the app listening, as it may serve more than that. For an app that is to end with the
+//! server see [`Listener::closes_with`]; to end it otherwise, bind an [`http::Listener`], keep its
+//! [`closer`](http::Listener::closer), and pass the listener to [`listener`].
+//!
+//! # Metadata
+//!
+//! With [`protected_resource`](http::Endpoint::protected_resource) the endpoint is to be mounted a second time, at
+//! `/.well-known/oauth-protected-resource` with the path of the resource behind it.
+//!
 //! # Listeners
 //!
 //! The endpoint works under every listener of tide; what it can notice depends on it.

@@ -801,22 +801,6 @@ fn ids_of_the_servers_requests_are_never_used_again() {
 }
 
 #[test]
-fn an_id_is_free_as_soon_as_its_answer_is_seen() {
-    let tool = Tool::new("t", async |_: NoInput| {
-        smol::future::yield_now().await;
-        "done"
-    });
-    with(&serve(tool), async |client| {
-        for _ in 0..2000 {
-            assert_eq!(
-                client.ask(&call("1", "t", "", "{}")).await,
-                text("1", "done")
-            );
-        }
-    });
-}
-
-#[test]
 fn each_revision_is_asked_in_its_own_words() {
     // R264, R289; legacy.md §5
     let form = FormSchema::new()

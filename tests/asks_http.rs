@@ -6,10 +6,11 @@ use std::time::Duration;
 use http::{Request, Response};
 use serde_json::{Value, json};
 use smol::stream::StreamExt;
-use smol_mcp::http::{Body, Endpoint};
+use smol_mcp::http::{Body, Challenge, Endpoint, bearer};
 use smol_mcp::protocol::{Elicit, Field, FormSchema, ResourceContents, ResourceInfo};
 use smol_mcp::{
-    Builder, Context, HandlerError, Limits, List, NoInput, Resource, Server, Signal, Tool,
+    Builder, Context, HandlerError, Limits, List, NoInput, Principal, Resource, Server, Signal,
+    Tool,
 };
 
 async fn greet(_: NoInput, cx: Context) -> Result<String, HandlerError> {
@@ -67,15 +68,35 @@ fn whole(response: &Response<Body>) -> Value {
     serde_json::from_slice(body).unwrap()
 }
 
-/// The next message of a stream of events; comments are passed over.
-async fn event(response: &mut Response<Body>) -> Option<Value> {
-    loop {
-        let piece = response.body_mut().next().await?.unwrap();
-        let text = String::from_utf8(piece).unwrap();
-        assert!(text.ends_with("\n\n"));
-        if let Some(data) = text.strip_prefix("data: ") {
-            assert_eq!(data.matches("\n\n").count(), 1, "one event: {text}");
-            return Some(serde_json::from_str(data).unwrap());
+/// A response that is a stream of events.
+struct Events {
+    body: Body,
+    text: String,
+}
+
+impl Events {
+    fn of(response: Response<Body>) -> Self {
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Self {
+            body: response.into_body(),
+            text: String::new(),
+        }
+    }
+
+    /// The next message; comments are passed over.
+    async fn next(&mut self) -> Option<Value> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n") {
+                let lines = event.lines().filter_map(|line| line.strip_prefix("data: "));
+                let data: String = lines.collect();
+                self.text = rest.to_owned();
+                if !data.is_empty() {
+                    return Some(serde_json::from_str(&data).unwrap());
+                }
+                continue;
+            }
+            let piece = self.body.next().await?.unwrap();
+            self.text.push_str(std::str::from_utf8(&piece).unwrap());
         }
     }
 }
@@ -140,33 +161,34 @@ fn a_subscription_is_a_stream_and_ends_with_the_closing_result_alone() {
     let server = builder().build().unwrap();
     let endpoint = Endpoint::new(&server);
     smol::block_on(async {
-        let mut response = post(
-            &endpoint,
-            &listen(31, json!({ "toolsListChanged": true })),
-            &[],
-        )
-        .await;
-        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        let mut response = Events::of(
+            post(
+                &endpoint,
+                &listen(31, json!({ "toolsListChanged": true })),
+                &[],
+            )
+            .await,
+        );
         let tag = json!({ "io.modelcontextprotocol/subscriptionId": 31 });
         let acknowledged = json!({
             "jsonrpc": "2.0",
             "method": "notifications/subscriptions/acknowledged",
             "params": { "_meta": tag, "notifications": { "toolsListChanged": true } },
         });
-        assert_eq!(event(&mut response).await, Some(acknowledged));
+        assert_eq!(response.next().await, Some(acknowledged));
         server.remove_tool("greet");
         let changed = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": { "_meta": tag } });
-        assert_eq!(event(&mut response).await, Some(changed));
+        assert_eq!(response.next().await, Some(changed));
         server.close(Duration::from_secs(3600)).await;
         let result = json!({ "resultType": "complete", "_meta": {
             "io.modelcontextprotocol/serverInfo": { "name": "t", "version": "0" },
             "io.modelcontextprotocol/subscriptionId": 31,
         } });
         assert_eq!(
-            event(&mut response).await,
+            response.next().await,
             Some(json!({ "jsonrpc": "2.0", "id": 31, "result": result }))
         );
-        assert_eq!(event(&mut response).await, None);
+        assert_eq!(response.next().await, None);
     });
 }
 
@@ -178,8 +200,8 @@ fn a_client_that_leaves_releases_its_subscription() {
     let endpoint = Endpoint::new(&server);
     smol::block_on(async {
         for id in 1..4 {
-            let mut response = post(&endpoint, &listen(id, json!({})), &[]).await;
-            assert!(event(&mut response).await.is_some());
+            let mut response = Events::of(post(&endpoint, &listen(id, json!({})), &[]).await);
+            assert!(response.next().await.is_some());
             let refused = post(&endpoint, &listen(7, json!({})), &[]).await;
             assert_eq!(whole(&refused)["error"]["code"], -32603);
         }
@@ -229,8 +251,8 @@ fn a_session_is_asked_on_the_stream_of_its_call() {
         let session = initialize(&endpoint).await.0.unwrap();
         let headers = [("mcp-session-id", &*session)];
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "greet" } });
-        let mut response = post(&endpoint, &call, &headers).await;
-        let asked = event(&mut response).await.unwrap();
+        let mut response = Events::of(post(&endpoint, &call, &headers).await);
+        let asked = response.next().await.unwrap();
         assert_eq!(
             (&asked["method"], &asked["id"]),
             (&json!("elicitation/create"), &json!(1))
@@ -246,10 +268,10 @@ fn a_session_is_asked_on_the_stream_of_its_call() {
         );
         assert_eq!(post(&endpoint, &answer, &headers).await.status(), 202);
         assert_eq!(
-            event(&mut response).await.unwrap()["result"]["content"][0]["text"],
+            response.next().await.unwrap()["result"]["content"][0]["text"],
             "Hello, \"Ada\"!"
         );
-        assert_eq!(event(&mut response).await, None);
+        assert_eq!(response.next().await, None);
     });
 }
 
@@ -274,14 +296,14 @@ fn a_session_is_told_of_changes_on_its_own_stream() {
             .header("mcp-session-id", &session)
             .body(Vec::new())
             .unwrap();
-        let mut stream = endpoint.handle(request, Signal::never()).await;
+        let mut stream = Events::of(endpoint.handle(request, Signal::never()).await);
         server.resource_updated("memo:///x");
         let updated = json!({ "jsonrpc": "2.0", "method": "notifications/resources/updated", "params": { "uri": "memo:///x" } });
-        assert_eq!(event(&mut stream).await, Some(updated));
+        assert_eq!(stream.next().await, Some(updated));
         server.remove_tool("greet");
         let changed =
             json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {} });
-        assert_eq!(event(&mut stream).await, Some(changed));
+        assert_eq!(stream.next().await, Some(changed));
     });
 }
 
@@ -319,13 +341,15 @@ fn without_sessions_a_legacy_client_is_not_asked_and_not_told() {
             );
         }
         // A modern client of the same endpoint is.
-        let mut response = post(
-            &endpoint,
-            &listen(1, json!({ "toolsListChanged": true })),
-            &[],
-        )
-        .await;
-        let acknowledged = event(&mut response).await.unwrap();
+        let mut response = Events::of(
+            post(
+                &endpoint,
+                &listen(1, json!({ "toolsListChanged": true })),
+                &[],
+            )
+            .await,
+        );
+        let acknowledged = response.next().await.unwrap();
         assert_eq!(
             acknowledged["params"]["notifications"],
             json!({ "toolsListChanged": true })
@@ -384,5 +408,39 @@ fn an_element_of_a_batch_asks_nobody() {
             whole(&response)[0]["error"]["data"]["requiredCapabilities"],
             json!({ "roots": {} })
         );
+    });
+}
+
+#[test]
+fn a_state_serves_whom_it_was_made_for() {
+    // R255, R270
+    let keep = Tool::new("keep", async |_: NoInput, cx: Context| {
+        cx.set_state(&7)?;
+        let schema = FormSchema::new();
+        cx.elicit("sure", Elicit::form("Sure?", schema)).await?;
+        Ok::<_, HandlerError>("done")
+    });
+    let endpoint =
+        Endpoint::new(&builder().tool(keep).build().unwrap()).authorize(|parts| async move {
+            bearer(&parts.headers)
+                .map(|name| Principal::new(name.to_owned()))
+                .ok_or_else(Challenge::unauthorized)
+        });
+    smol::block_on(async {
+        let capabilities = || json!({ "elicitation": {} });
+        let first = modern(1, "tools/call", json!({ "name": "keep" }), capabilities());
+        let ada = [("authorization", "Bearer ada")];
+        let state = whole(&post(&endpoint, &first, &ada).await)["result"]["requestState"].take();
+        let answers = json!({ "sure": { "action": "accept" } });
+        let params = json!({ "name": "keep", "inputResponses": answers, "requestState": state });
+        let second = modern(2, "tools/call", params, capabilities());
+        let eve = [("authorization", "Bearer eve")];
+        let refused = whole(&post(&endpoint, &second, &eve).await);
+        assert_eq!(
+            refused["error"],
+            json!({ "code": -32602, "message": "Invalid 'requestState'" })
+        );
+        let done = whole(&post(&endpoint, &second, &ada).await);
+        assert_eq!(done["result"]["content"][0]["text"], "done");
     });
 }

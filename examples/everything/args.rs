@@ -30,12 +30,12 @@ pub(crate) enum Mount {
 impl Args {
     /// Reads the arguments; `None` if they ask for help.
     pub(crate) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
-        let (mut mount, mut listen, mut stdio) = (Mount::Tide, None, false);
+        let (mut mount, mut listen, mut stdio) = (None, None, false);
         while let Some(arg) = args.next() {
             match arg.to_str() {
                 Some("--help" | "-h") => return Ok(None),
                 Some("--stdio") => stdio = true,
-                Some("--plain") => mount = Mount::Plain,
+                Some("--plain") => mount = Some(Mount::Plain),
                 Some("--listen") => {
                     let address = args.next().and_then(|address| address.into_string().ok());
                     listen =
@@ -48,12 +48,13 @@ impl Args {
                 }
             }
         }
-        let transport = match (stdio, listen) {
-            (true, Some(_)) => return Err("--stdio and --listen exclude each other".to_owned()),
-            (true, None) => Transport::Stdio,
-            (false, listen) => {
-                Transport::Http(mount, listen.unwrap_or("127.0.0.1:8080".to_owned()))
-            }
+        let transport = match (stdio, mount, listen) {
+            (true, None, None) => Transport::Stdio,
+            (true, ..) => return Err("--stdio excludes --listen and --plain".to_owned()),
+            (false, mount, listen) => Transport::Http(
+                mount.unwrap_or(Mount::Tide),
+                listen.unwrap_or("127.0.0.1:8080".to_owned()),
+            ),
         };
         Ok(Some(Self { transport }))
     }

@@ -2,24 +2,27 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use smol_mcp::Tool;
+use smol_mcp::{Builder, Tool};
 
-pub(crate) fn tools() -> [Tool; 2] {
-    [
-        Tool::new("json_schema_2020_12_tool", contact)
-            .description("Takes a contact, whose schema has conditions; clients get it as it is written here")
-            .input_schema(contact_schema()),
-        Tool::new("test_x_mcp_header", region)
-            .description("Takes a region, which HTTP clients repeat in the header Mcp-Param-Region")
-            .input_schema(json!({
-                "type": "object",
-                "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
-            })),
-    ]
+pub(crate) fn add(builder: Builder) -> Builder {
+    builder
+        .tool(
+            Tool::new("json_schema_2020_12_tool", contact)
+                .description("Takes a contact; its schema has conditions")
+                .input_schema(contact_schema()),
+        )
+        .tool(
+            Tool::new("test_x_mcp_header", region)
+                .description("Takes a region, which is in the header Mcp-Param-Region too")
+                .input_schema(json!({
+                    "type": "object",
+                    "properties": { "region": { "type": "string", "x-mcp-header": "Region" } },
+                })),
+        )
 }
 
-/// The schema is for the client and its model. What arrives is read as the type of the handler's input, which may be as
-/// loose or as strict as one likes.
+/// Clients and their models get the schema as it is written below. What arrives is read as the type of the handler's
+/// input, which may be as loose or as strict as one likes.
 async fn contact(contact: Map<String, Value>) -> String {
     format!("got {}", Value::Object(contact))
 }

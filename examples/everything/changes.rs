@@ -2,28 +2,35 @@
 //!
 //! `Server::add_tool` and its like tell of the change by themselves. Here nothing really changes.
 
-use smol_mcp::{Context, List, NoInput, Tool};
+use smol_mcp::{Builder, Context, List, NoInput, Tool};
 
 use crate::resources;
 
-pub(crate) fn tools() -> [Tool; 4] {
-    [
-        Tool::new("test_trigger_tool_change", |_: NoInput, cx| {
-            changed(List::Tools, cx)
-        })
-        .description("Tells clients that the tools have changed"),
-        Tool::new("test_trigger_prompt_change", |_: NoInput, cx| {
-            changed(List::Prompts, cx)
-        })
-        .description("Tells clients that the prompts have changed"),
-        Tool::new("test_trigger_resource_list_change", |_: NoInput, cx| {
-            changed(List::Resources, cx)
-        })
-        .description("Tells clients that the list of resources has changed"),
-        Tool::new("test_trigger_resource_change", updated).description(
-            "Tells those who have subscribed to it that the watched resource has changed",
-        ),
-    ]
+pub(crate) fn add(builder: Builder) -> Builder {
+    builder
+        .tool(
+            Tool::new("test_trigger_tool_change", |_: NoInput, cx| {
+                changed(List::Tools, cx)
+            })
+            .description("Tells clients that the tools have changed"),
+        )
+        .tool(
+            Tool::new("test_trigger_prompt_change", |_: NoInput, cx| {
+                changed(List::Prompts, cx)
+            })
+            .description("Tells clients that the prompts have changed"),
+        )
+        .tool(
+            Tool::new("test_trigger_resource_list_change", |_: NoInput, cx| {
+                changed(List::Resources, cx)
+            })
+            .description("Tells clients that the list of resources has changed"),
+        )
+        .tool(
+            Tool::new("test_trigger_resource_change", updated).description(
+                "Tells those who have subscribed to it that the watched resource has changed",
+            ),
+        )
 }
 
 async fn changed(list: List, cx: Context) -> &'static str {

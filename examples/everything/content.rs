@@ -1,8 +1,9 @@
 //! What a tool may return: text, pictures, sound, resources, several of them, data; and how it fails.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use smol_mcp::protocol::{Content, ResourceContents, ResourceInfo, ToolAnnotations};
-use smol_mcp::{HandlerError, NoInput, Structured, Tool};
+use smol_mcp::{Builder, HandlerError, NoInput, Structured, Tool};
 
 use crate::resources;
 
@@ -12,8 +13,9 @@ pub(crate) const DOT: &[u8] = include_bytes!("dot.png");
 /// A twentieth of a second of sound.
 const BEEP: &[u8] = include_bytes!("beep.wav");
 
-pub(crate) fn tools() -> Vec<Tool> {
+pub(crate) fn add(builder: Builder) -> Builder {
     let tools = [
+        // The first tool of all: one that takes nothing.
         Tool::new("test_simple_text", simple_text).description("Returns text"),
         Tool::new("test_image_content", image).description("Returns a picture"),
         Tool::new("test_audio_content", audio).description("Returns a sound"),
@@ -23,13 +25,16 @@ pub(crate) fn tools() -> Vec<Tool> {
         Tool::new("test_multiple_content_types", several)
             .description("Returns text, a picture and a resource"),
         Tool::new("test_structured_content", structured)
-            .description("Returns data, and the same as text"),
+            .description("Returns data, and the same as text")
+            .output_schema_unchecked(reading_schema()),
         Tool::new("test_error_handling", failing).description("Fails, with a text for the model"),
         Tool::new("test_unexpected_error", broken)
             .description("Fails, and keeps the reason from the client"),
     ];
-    let reads = ToolAnnotations::default().read_only(true).open_world(false);
-    tools.map(|tool| tool.annotations(reads.clone())).into()
+    let harmless = ToolAnnotations::default().read_only(true).open_world(false);
+    tools.into_iter().fold(builder, |builder, tool| {
+        builder.tool(tool.annotations(harmless.clone()))
+    })
 }
 
 async fn simple_text(_: NoInput) -> &'static str {
@@ -72,6 +77,15 @@ async fn several(_: NoInput) -> Vec<Content> {
 struct Reading {
     sensor: &'static str,
     celsius: f64,
+}
+
+/// That the type fits is seen by eye here; the features `schemars` and `validate` take that over.
+fn reading_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": { "sensor": { "type": "string" }, "celsius": { "type": "number" } },
+        "required": ["sensor", "celsius"],
+    })
 }
 
 async fn structured(_: NoInput) -> Structured<Reading> {

@@ -1,19 +1,22 @@
 //! Forms: every kind of field, with defaults and with choices.
 
 use smol_mcp::protocol::{Elicit, Field, FormSchema};
-use smol_mcp::{Context, HandlerError, NoInput, Tool};
+use smol_mcp::{Builder, Context, HandlerError, NoInput, Tool};
 
-pub(crate) fn tools() -> [Tool; 2] {
-    [
-        Tool::new("test_elicitation_sep1034_defaults", |_: NoInput, cx| {
-            fill_in(defaults(), cx)
-        })
-        .description("Asks the person to fill in a form that has defaults"),
-        Tool::new("test_elicitation_sep1330_enums", |_: NoInput, cx| {
-            fill_in(choices(), cx)
-        })
-        .description("Asks the person to fill in a form that offers choices"),
-    ]
+pub(crate) fn add(builder: Builder) -> Builder {
+    builder
+        .tool(
+            Tool::new("test_elicitation_sep1034_defaults", |_: NoInput, cx| {
+                fill_in(defaults(), cx)
+            })
+            .description("Asks the person to fill in a form that has defaults"),
+        )
+        .tool(
+            Tool::new("test_elicitation_sep1330_enums", |_: NoInput, cx| {
+                fill_in(choices(), cx)
+            })
+            .description("Asks the person to fill in a form that offers choices"),
+        )
 }
 
 fn defaults() -> FormSchema {

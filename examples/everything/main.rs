@@ -6,18 +6,19 @@
 //! cargo run --release --features tide --example everything -- --stdio
 //! ```
 //!
-//! The names are those that the official conformance suite looks for, which is run against this server: it judges all
-//! that is here, over all revisions of the protocol. Every handler serves all revisions; none asks which one it is.
+//! The names are those that the official conformance suite asks for. Every handler serves all revisions of the protocol,
+//! and none looks at which one it is.
 //!
 //! | module | shows |
 //! |---|---|
 //! | `content` | what a tool may return, and how it fails |
 //! | `arguments` | schemas of arguments, and arguments that travel in headers too |
-//! | `progress` | progress and log messages, while a client waits |
-//! | `asks` | asking the person, their model, and their client; also in several rounds |
+//! | `progress` | progress and log messages while a client waits, and sending it away meanwhile |
+//! | `asks`, `rounds` | asking the person, their model, and their client; several questions, in several rounds |
 //! | `forms` | all that a form can hold |
 //! | `changes` | telling clients that something has changed |
 //! | `prompts`, `resources` | prompts with completion; resources, families of them, and subscriptions |
+//! | `http` | mounting it all in tide, or serving it alone |
 
 mod args;
 mod arguments;
@@ -29,6 +30,7 @@ mod http;
 mod progress;
 mod prompts;
 mod resources;
+mod rounds;
 
 use std::env;
 use std::error::Error;
@@ -74,28 +76,21 @@ fn run() -> Result<(), Box<dyn Error>> {
 
 fn server() -> Result<Server, smol_mcp::Error> {
     let builder = Server::builder("everything", env!("CARGO_PKG_VERSION"))
-        .instructions("A server to try clients with. What it does is of no use otherwise.")
+        .instructions("A server to try clients with.")
         // The lists are the same for everybody, and say so when they change.
         .cache(Cache::public(Duration::from_secs(60)))
         .list_changed([List::Tools, List::Prompts, List::Resources])
         .subscriptions(true)
-        .logging()
-        .completion(prompts::complete);
-    let tools = content::tools()
-        .into_iter()
-        .chain(arguments::tools())
-        .chain(progress::tools())
-        .chain(asks::tools())
-        .chain(forms::tools())
-        .chain(changes::tools());
-    let builder = tools.fold(builder, |builder, tool| builder.tool(tool));
-    let builder = prompts::all()
-        .into_iter()
-        .fold(builder, |builder, prompt| builder.prompt(prompt));
-    let builder = resources::all()
-        .into_iter()
-        .fold(builder, |builder, resource| builder.resource(resource));
-    builder.resource_template(resources::template()?).build()
+        .logging();
+    let builder = content::add(builder);
+    let builder = arguments::add(builder);
+    let builder = progress::add(builder);
+    let builder = asks::add(builder);
+    let builder = rounds::add(builder);
+    let builder = forms::add(builder);
+    let builder = changes::add(builder);
+    let builder = prompts::add(builder);
+    resources::add(builder)?.build()
 }
 
 /// Closes the server at the first Ctrl-C or SIGTERM; whatever serves it then ends by itself.

@@ -3,22 +3,27 @@
 use std::time::Duration;
 
 use smol_mcp::protocol::LogLevel;
-use smol_mcp::{Context, HandlerError, NoInput, Tool};
+use smol_mcp::{Builder, Context, HandlerError, NoInput, Tool};
 
 const STEP: Duration = Duration::from_millis(50);
 
-pub(crate) fn tools() -> [Tool; 4] {
-    [
-        Tool::new("test_tool_with_progress", progress)
-            .description("Works for a moment and says how far it is"),
-        Tool::new("test_tool_with_logging", logging)
-            .description("Works for a moment and logs what it does"),
-        Tool::new("test_logging_tool", logging)
-            .description("Logs too: whether a client sees it is its own choice"),
-        Tool::new("test_reconnection", reconnection).description(
+pub(crate) fn add(builder: Builder) -> Builder {
+    builder
+        .tool(
+            Tool::new("test_tool_with_progress", progress)
+                .description("Works for a moment and says how far it is"),
+        )
+        .tool(
+            Tool::new("test_tool_with_logging", logging)
+                .description("Works for a moment and logs what it does"),
+        )
+        .tool(
+            Tool::new("test_logging_tool", logging)
+                .description("Logs too: whether a client sees it is its own choice"),
+        )
+        .tool(Tool::new("test_reconnection", reconnection).description(
             "Lets go of the connection; the answer is there for a client that comes back",
-        ),
-    ]
+        ))
 }
 
 /// Progress goes to clients that asked for it, at no cost for others. The sleep ends early once nobody waits any more, and

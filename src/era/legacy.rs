@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Method, Mirrored, Offers, Refusal, Reply, is_modern, modern};
 use crate::protocol::jsonrpc::{Params, RpcError, write_json};
-use crate::protocol::{ClientCapabilities, Implementation, LogLevel, Version};
+use crate::protocol::{ClientCapabilities, Content, Implementation, LogLevel, Version};
 
 /// The methods of the era. `initialize` is not among them: it begins a session and is met before.
 const METHODS: [Method; 12] = [
@@ -120,16 +120,25 @@ pub(crate) fn write(out: &mut Vec<u8>, version: Version, reply: Reply) {
             if !result.structured.as_ref().is_some_and(Value::is_object) {
                 result.structured = None;
             }
+            result
+                .content
+                .iter_mut()
+                .for_each(|block| strip_icons(version, block));
             write_downgraded(out, version, &result, downgrade_tool_result);
         }
         Reply::Read(result) => write_downgraded(out, version, &result, |version, result| {
             each(result, "contents", |contents| strip_meta(version, contents));
         }),
-        Reply::Prompt(result) => write_downgraded(out, version, &result, |version, result| {
-            each(result, "messages", |message| {
-                downgrade_content(version, &mut message["content"])
+        Reply::Prompt(mut result) => {
+            for message in &mut result.messages {
+                strip_icons(version, &mut message.content);
+            }
+            write_downgraded(out, version, &result, |version, result| {
+                each(result, "messages", |message| {
+                    downgrade_content(version, &mut message["content"])
+                });
             });
-        }),
+        }
         Reply::Completion(completion) => write_json(out, &completion),
         // No legacy client is ever answered by the first two.
         Reply::InputRequired(_) | Reply::Closing(_) => {
@@ -158,9 +167,19 @@ fn downgrade_tool_result(version: Version, result: &mut Value) {
     each(result, "content", |block| downgrade_content(version, block));
 }
 
+/// Links carry all that a resource's definition does, pictures included.
+fn strip_icons(version: Version, block: &mut Content) {
+    if let (true, Content::ResourceLink(resource)) = (version < Version::V2025_11_25, block) {
+        resource.icons = Vec::new();
+    }
+}
+
 /// Replaces the kinds of content that a revision does not know by text.
 fn downgrade_content(version: Version, block: &mut Value) {
     strip_meta(version, block);
+    if let Some(embedded) = block.get_mut("resource") {
+        strip_meta(version, embedded);
+    }
     let text = match block["type"].as_str() {
         Some("resource_link") => {
             let (name, uri) = (
@@ -259,15 +278,17 @@ fn each(object: &mut Value, list: &str, change: impl FnMut(&mut Value)) {
         .for_each(change);
 }
 
-/// The codes that began with the modern era mean nothing here.
+/// The codes that began with the modern era mean nothing here, and those that JSON-RPC keeps to itself no more.
 pub(crate) fn adapt(mut error: RpcError) -> RpcError {
-    match error.code {
+    error.code = match error.code {
         RpcError::HEADER_MISMATCH
         | RpcError::MISSING_CLIENT_CAPABILITY
-        | RpcError::UNSUPPORTED_VERSION => {
-            error.code = RpcError::INVALID_PARAMS;
-            error
-        }
-        _ => error,
-    }
+        | RpcError::UNSUPPORTED_VERSION => RpcError::INVALID_PARAMS,
+        code @ (RpcError::INVALID_REQUEST
+        | RpcError::METHOD_NOT_FOUND
+        | RpcError::INVALID_PARAMS) => code,
+        -32_768..=-32_100 => RpcError::INTERNAL_ERROR,
+        code => code,
+    };
+    error
 }

@@ -306,16 +306,23 @@ pub(crate) fn seal(
 }
 
 /// Keeps handlers from emitting codes that mean something else in this era, and finds the HTTP status.
+///
+/// What a request's headers and its version are worth is decided before a handler begins, so those codes are not its
+/// to raise (2026-07-28, basic/index: the range that the protocol keeps to itself).
 pub(crate) fn adapt(mut error: RpcError) -> Refusal {
+    error.code = match error.code {
+        RpcError::RESOURCE_NOT_FOUND => RpcError::INVALID_PARAMS,
+        code @ (RpcError::INVALID_REQUEST
+        | RpcError::METHOD_NOT_FOUND
+        | RpcError::INVALID_PARAMS
+        | RpcError::MISSING_CLIENT_CAPABILITY) => code,
+        -32_768..=-32_000 => RpcError::INTERNAL_ERROR,
+        code => code,
+    };
     let status = match error.code {
         RpcError::METHOD_NOT_FOUND => 404,
-        RpcError::HEADER_MISMATCH
-        | RpcError::MISSING_CLIENT_CAPABILITY
-        | RpcError::UNSUPPORTED_VERSION => 400,
+        RpcError::MISSING_CLIENT_CAPABILITY => 400,
         _ => 200,
     };
-    if error.code == RpcError::RESOURCE_NOT_FOUND {
-        error.code = RpcError::INVALID_PARAMS;
-    }
     Refusal::new(status, error)
 }

@@ -34,7 +34,8 @@ const PATH: &str = "/mcp";
 ///
 /// By default only clients on this machine are served: `Host` has to name a loopback address, and so has `Origin` where
 /// a browser sends one. A server that others are to reach says so by [`host`](Self::host) and
-/// [`origin`](Self::origin), and stands behind something that authenticates.
+/// [`origin`](Self::origin), and knows its callers by [`authorize`](Self::authorize), or stands behind something that
+/// does.
 ///
 /// # Examples
 ///
@@ -296,20 +297,18 @@ impl Endpoint {
             (None, None) => Ok(self.0.begin(&request, None, &signal)),
             (None, Some(authorizer)) => {
                 let (parts, body) = request.into_parts();
-                let decision = authorizer(parts.clone());
-                Err((decision, Request::from_parts(parts, body), self.0.clone()))
+                // Boxed, so that requests which nobody is asked about take no more room than they need.
+                Err(Box::new(Undecided {
+                    decision: authorizer(parts.clone()),
+                    request: Request::from_parts(parts, body),
+                    endpoint: self.0.clone(),
+                }))
             }
         };
         async move {
             let begun = match begun {
                 Ok(begun) => begun,
-                Err((decision, request, endpoint)) => match signal.run(decision).await {
-                    Ok(Ok(principal)) => endpoint.begin(&request, Some(&principal), &signal),
-                    Ok(Err(challenge)) => {
-                        Begun::Done(challenge.respond(endpoint.resource.as_ref()))
-                    }
-                    Err(_) => Begun::Done(post::aborted()),
-                },
+                Err(undecided) => Box::pin(undecided.decide(&signal)).await,
             };
             let mut response = match begun {
                 Begun::Done(response) => response,
@@ -326,6 +325,28 @@ impl Endpoint {
     /// Returns the server that is served.
     pub fn server(&self) -> &Server {
         &self.0.server
+    }
+}
+
+/// A request of which the application has yet to say whether it is served.
+struct Undecided {
+    decision: Deciding,
+    request: Request<Vec<u8>>,
+    endpoint: Arc<Inner>,
+}
+
+impl Undecided {
+    async fn decide(self: Box<Self>, signal: &Signal) -> Begun {
+        let Self {
+            decision,
+            request,
+            endpoint,
+        } = *self;
+        match signal.run(decision).await {
+            Ok(Ok(principal)) => endpoint.begin(&request, Some(&principal), signal),
+            Ok(Err(challenge)) => Begun::Done(challenge.respond(endpoint.resource.as_ref())),
+            Err(_) => Begun::Done(post::aborted()),
+        }
     }
 }
 

@@ -334,8 +334,11 @@ impl Post<'_> {
             accepts: self.accepts,
         };
         for element in elements {
-            let (text, head) = (element.get(), self.head);
-            batch.take(dispatch::element(&peer, text, head, self.signal));
+            let around = era::Around::Http {
+                headers: self.head,
+                session: peer.legacy_version(),
+            };
+            batch.take(dispatch::element(&peer, element.get(), around, self.signal));
         }
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),

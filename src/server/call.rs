@@ -378,11 +378,12 @@ impl Call {
         }
     }
 
-    /// Ends the call for its client: nothing leaves any more, and the handler learns why.
-    pub(crate) fn silence(self: &Arc<Self>, reason: Reason) {
+    /// Ends the call for its client: nothing leaves any more, and the handler learns why. Returns whether that came
+    /// before the answer had left.
+    pub(crate) fn silence(self: &Arc<Self>, reason: Reason) -> bool {
         let mut outlet = self.outlet();
         outlet.queue.clear();
-        outlet.answer = None;
+        let kept_back = outlet.answer.take().is_some() || outlet.gate == Gate::Open;
         if outlet.gate == Gate::Open {
             outlet.gate = Gate::Silent;
         }
@@ -392,6 +393,7 @@ impl Call {
         if self.is_subscription() {
             drop(self.leave());
         }
+        kept_back
     }
 
     /// Tells the transport, after the lock is given back.
@@ -521,8 +523,8 @@ impl Call {
                     self.id
                 );
             }
-            // A handler that stops because its request was aborted does what it should.
-            Kind::Unexpected(_) if error.is_aborted() && self.signal.is_aborted() => {
+            // After its signal has fired, a handler may fail, panic or be dropped: nobody waits for it.
+            Kind::Unexpected(_) | Kind::Broken(_) if self.signal.is_aborted() => {
                 log::debug!(
                     "{} {} ({}): {error}",
                     self.method.as_str(),

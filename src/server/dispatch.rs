@@ -80,23 +80,36 @@ fn refuse_malformed(malformed: &Malformed) -> Intake {
     }
 }
 
-/// Takes one element of a batch over HTTP. None of them opens a session.
-pub(crate) fn element(
+/// Takes a line that holds an array, of a peer whose revision knows such. Each element is answered for itself.
+pub(crate) fn receive_batch(
     peer: &Arc<Peer>,
-    text: &str,
-    headers: &dyn Mirrored,
+    bytes: &[u8],
     caller: &Signal,
-) -> Intake {
+    mut take: impl FnMut(Intake),
+) {
+    let around = Around::Stream {
+        legacy: peer.legacy_version(),
+    };
+    match jsonrpc::parse(bytes) {
+        Ok(Message::Batch(elements)) if !elements.is_empty() => elements
+            .into_iter()
+            .for_each(|text| take(element(peer, text.get(), around, caller))),
+        Ok(_) => take(Intake::Answer(refuse_batch())),
+        Err(malformed) => take(refuse_malformed(&malformed)),
+    }
+}
+
+/// Takes one element of a batch. None of them opens a session.
+pub(crate) fn element(peer: &Arc<Peer>, text: &str, around: Around<'_>, caller: &Signal) -> Intake {
     match jsonrpc::parse_str(text) {
         Ok(Message::Request(request)) => {
-            let around = Around::Http {
-                headers,
-                session: peer.legacy_version(),
+            let element = match around {
+                Around::Http { headers, .. } => Some(Element(headers)),
+                Around::Stream { .. } | Around::Direct => None,
             };
+            let headers = element.as_ref().map(|element| element as &dyn Mirrored);
             match era::route(&request, around, &peer.server.offers) {
-                Ok(route @ Route::Legacy(..)) => {
-                    run(peer, request, route, Some(&Element(headers)), caller)
-                }
+                Ok(route @ Route::Legacy(..)) => run(peer, request, route, headers, caller),
                 Ok(Route::Handshake | Route::Modern(_)) => {
                     let error = RpcError::invalid_request("Invalid request: not in a batch");
                     Intake::Answer(Answer::refusal(
@@ -652,8 +665,7 @@ fn cancel(peer: &Arc<Peer>, params: &Params<'_>) {
     };
     let mut aborted = false;
     for call in calls.iter().filter(|call| call.id == id) {
-        call.silence(abort.clone());
-        aborted = true;
+        aborted |= call.silence(abort.clone());
     }
     peer.server.report_cancelled(&Cancelled {
         request_id: &id,

@@ -49,7 +49,8 @@ impl HandlerError {
 
     /// Creates a failure that answers the request with a JSON-RPC error instead of a result.
     ///
-    /// A code that belongs to the protocol and is not defined there becomes -32603.
+    /// Codes of an author's own lie outside of -32768 to -32000. There, one that is not a handler's to raise becomes
+    /// -32603.
     pub fn rpc(error: RpcError) -> Self {
         Self(Box::new(Kind::Rpc(error)))
     }

@@ -91,6 +91,16 @@ impl Feed {
         closed
     }
 
+    /// Tells whether the feed has ended, and asks to be woken when it does.
+    pub(crate) fn is_closed(&self, cx: &mut Context<'_>) -> bool {
+        let mut state = self.state();
+        match &mut state.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        state.closed
+    }
+
     /// Takes the next message that belongs to no call.
     pub(crate) fn poll_message(&self, cx: &mut Context<'_>) -> Poll<Option<Vec<u8>>> {
         let mut state = self.state();

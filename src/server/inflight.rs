@@ -3,12 +3,17 @@
 use std::collections::HashMap;
 use std::collections::hash_map;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use event_listener::Event;
+use futures_lite::future;
 
 use super::call::Call;
-use event_listener::Event;
-
 use crate::protocol::jsonrpc::Id;
 use crate::signal::{Reason, Signal};
+
+/// How long it may take to drop handlers that run on after the grace. One that keeps its thread is left to it.
+pub(crate) const DROPPING: Duration = Duration::from_millis(250);
 
 /// The table of running calls. An entry stays until its handler has settled, whatever became of the answer.
 #[derive(Default)]
@@ -99,11 +104,10 @@ impl Inflight {
         Ok(())
     }
 
-    /// Gives a call the task that runs it. If it has settled meanwhile, the task has nothing left to do.
+    /// Gives a call the task that runs it. If the call has settled meanwhile, or been cleared away, the task is dropped.
     pub(crate) fn own(&self, call: &Arc<Call>, task: smol::Task<()>) {
-        match self.entries().of(call) {
-            Some(entry) => entry.task = Some(task),
-            None => task.detach(),
+        if let Some(entry) = self.entries().of(call) {
+            entry.task = Some(task);
         }
     }
 
@@ -168,9 +172,48 @@ impl Inflight {
         }
     }
 
-    /// Drops every handler that still runs.
+    /// Drops every handler that still runs, and waits until all are gone, or until the signal fires.
+    ///
+    /// What a handler holds is given back where it ran, on its executor: children are killed, files closed.
+    pub(crate) async fn clear_within(&self, patience: &Signal) {
+        let cancel = async {
+            loop {
+                let tasks = self.take_tasks();
+                for task in tasks {
+                    task.cancel().await;
+                }
+                if self.len() == 0 {
+                    return;
+                }
+                // A handler is in its first poll, on another thread. Its task comes, or it settles.
+                future::yield_now().await;
+            }
+        };
+        let _ = patience.run(cancel).await;
+        self.clear();
+    }
+
+    /// Takes out every call whose handler is a task already.
+    fn take_tasks(&self) -> Vec<smol::Task<()>> {
+        let mut tasks = Vec::new();
+        self.entries()
+            .by_key
+            .retain(|_, entry| match entry.task.take() {
+                Some(task) => {
+                    tasks.push(task);
+                    false
+                }
+                None => true,
+            });
+        tasks
+    }
+
+    /// Drops every handler that still runs, without waiting.
     pub(crate) fn clear(&self) {
-        let entries = std::mem::take(&mut *self.entries());
+        let mut entries = self.entries();
+        entries.subscriptions = 0;
+        let by_key = std::mem::take(&mut entries.by_key);
         drop(entries);
+        drop(by_key);
     }
 }

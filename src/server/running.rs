@@ -93,7 +93,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.work.is_some() {
+        if let Some(work) = self.work.take() {
+            // Executors abort the process when a future panics while they drop it.
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
             self.call.settle(Err(HandlerError::broken(
                 "the handler was dropped before its end".into(),
             )));

@@ -202,7 +202,9 @@ pub(super) fn end(call: &Arc<Call>, reason: &Reason) {
             }
         }
         Reason::ServerClosed => {}
-        reason => call.silence(reason.clone()),
+        reason => {
+            call.silence(reason.clone());
+        }
     }
 }
 

@@ -44,8 +44,9 @@ fn definition(revision: &str, name: &'static str) -> Option<Arc<Validator>> {
     Some(validator.clone())
 }
 
+/// Checks a value against one definition, if there is a schema of the revision.
 #[track_caller]
-fn conforms(value: &Value, revision: &str, name: &'static str) {
+pub fn conforms(value: &Value, revision: &str, name: &'static str) {
     let Some(validator) = definition(revision, name) else {
         return;
     };

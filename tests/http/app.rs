@@ -121,3 +121,32 @@ fn middleware_may_add_headers_to_a_streamed_response() {
         assert!(matches!(playing.aborted().await, Reason::Disconnected));
     });
 }
+
+#[test]
+fn a_listener_that_closes_with_the_server_answers_within_the_grace_and_ends() {
+    smol::block_on(async {
+        let stage = Stage::new();
+        let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut app = tide::with_state(());
+        app.at("/mcp").all(smol_mcp::tide::endpoint(&stage.server));
+        let listener = smol_mcp::tide::listener(listener).closes_with(&stage.server);
+        let serving = smol::spawn(app.listen(listener));
+        let request = Req::play("1");
+        let mut stream = send(address, std::str::from_utf8(&request.bytes()).unwrap()).await;
+        let playing = stage.playing().await;
+        let server = stage.server.clone();
+        let closing =
+            smol::spawn(async move { server.close(std::time::Duration::from_secs(15)).await });
+        assert!(matches!(playing.aborted().await, Reason::ServerClosed));
+        playing.finish("played");
+        let mut answer = Vec::new();
+        bounded("an answer", stream.read_to_end(&mut answer))
+            .await
+            .unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.ends_with(&said("1", "played")), "{answer}");
+        bounded("the close", closing).await;
+        bounded("the end of the app", serving).await.unwrap();
+    });
+}

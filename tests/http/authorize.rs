@@ -310,3 +310,40 @@ fn questions_of_browsers_need_no_token() {
         );
     });
 }
+
+// modern.md §15.4: a state that a client carries belongs to the one that it was given to
+#[test]
+fn a_state_that_a_client_carries_is_bound_to_its_principal() {
+    let asking = || {
+        let ask = async |_: NoInput, cx: Context| -> Result<String, HandlerError> {
+            cx.set_state(&"half done")?;
+            cx.roots("where").await?;
+            Ok("done".to_owned())
+        };
+        Stage::with(|builder| builder.tool(Tool::new("ask", ask)))
+    };
+    every_way_with(asking, guarded, async |_, serving| {
+        let call = |more: &str| {
+            let mut request = Req::call("1", "ask", more);
+            let body = String::from_utf8(request.body).unwrap();
+            request.body = body
+                .replace(
+                    "clientCapabilities\":{}",
+                    "clientCapabilities\":{\"roots\":{}}",
+                )
+                .into();
+            request
+        };
+        let reply = serving.send(&call("").by("ada")).await.reply().await;
+        let result = &reply.json()["result"];
+        assert_eq!(result["resultType"], "input_required", "{}", reply.text());
+        let state = result["requestState"].as_str().unwrap();
+        let again = call(&format!(
+            r#","inputResponses":{{"where":{{"roots":[]}}}},"requestState":"{state}""#
+        ));
+        let stolen = serving.send(&again.clone().by("bob")).await.reply().await;
+        assert_eq!(stolen.json()["error"]["code"], -32602, "{}", stolen.text());
+        let reply = serving.send(&again.by("ada")).await.reply().await;
+        assert_eq!(reply.text(), said("1", "done"));
+    });
+}

@@ -80,9 +80,14 @@ fn streams_of_sessions_end_at_once_when_the_server_closes() {
         let mut stream = serving.send(&get).await;
         stream.head().await;
         assert_eq!(stream.piece().await.unwrap(), ":\n\n");
+        // While it runs, the close goes on.
+        let exchange = serving.send(&Req::play("1")).await;
+        let playing = stage.playing().await;
         let server = stage.server.clone();
         let closing = smol::spawn(async move { server.close(LONG).await });
         assert_eq!(stream.rest().await, "");
+        playing.finish("played");
+        assert_eq!(exchange.reply().await.text(), said("1", "played"));
         bounded("the close", closing).await;
     });
 }

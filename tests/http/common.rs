@@ -328,24 +328,25 @@ impl Exchange {
     /// Waits for the whole response.
     pub(crate) async fn reply(mut self) -> Reply {
         let (status, headers) = self.head().await;
-        let mut body = String::new();
-        while let Some(piece) = self.piece().await {
-            body += &piece;
-        }
+        let body = self.rest().await.into_bytes();
         Reply {
             status,
             headers,
-            body: body.into_bytes(),
+            body,
         }
     }
 
     /// Waits for the rest of the body.
     pub(crate) async fn rest(&mut self) -> String {
-        let mut body = String::new();
-        while let Some(piece) = self.piece().await {
-            body += &piece;
-        }
-        body
+        // A stream that shows life and never ends is not waited for either.
+        bounded("the end of a body", async {
+            let mut body = String::new();
+            while let Some(piece) = self.piece().await {
+                body += &piece;
+            }
+            body
+        })
+        .await
     }
 
     /// Leaves, as a client does that is not interested any more.

@@ -1,7 +1,8 @@
 //! What is decided by the head of a request alone.
 
 use crate::common::*;
-use smol_mcp::Limits;
+use smol_mcp::protocol::jsonrpc::RpcError;
+use smol_mcp::{HandlerError, Limits};
 
 // R61, R62
 #[test]
@@ -164,7 +165,7 @@ fn a_client_that_accepts_neither_form_is_a_406() {
 
 #[test]
 fn an_answer_for_a_client_that_takes_streams_alone_is_one_event() {
-    every_way(async |_, serving| {
+    every_way(async |stage, serving| {
         let request = Req::call("1", "quick", "").with("accept", "text/event-stream");
         let reply = serving.send(&request).await.reply().await;
         assert_eq!(reply.text(), format!("data: {}\n\n", said("1", "done")));
@@ -183,6 +184,16 @@ fn an_answer_for_a_client_that_takes_streams_alone_is_one_event() {
         assert_eq!(reply.header("content-type"), Some("text/event-stream"));
         assert!(reply.header("mcp-session-id").is_some());
         // R59: errors with a status of their own are JSON, as they must reach the client intact.
+        let exchange = serving
+            .send(&Req::play("1").with("accept", "text/event-stream"))
+            .await;
+        let lacking = RpcError::new(RpcError::MISSING_CLIENT_CAPABILITY, "Needs more");
+        stage.playing().await.fail(HandlerError::rpc(lacking));
+        let reply = exchange.reply().await;
+        assert_eq!(
+            (reply.status, reply.header("content-type")),
+            (400, Some("application/json"))
+        );
         let request = request.with("mcp-method", "x");
         let reply = serving.send(&request).await.reply().await;
         assert_eq!(

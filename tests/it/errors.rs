@@ -1,0 +1,346 @@
+//! Failures: what the client reads, and what the operator is told.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use smol_mcp::protocol::{PromptInfo, ResourceContents, ResourceInfo, RpcError, Version};
+use smol_mcp::testing::Client;
+use smol_mcp::{Context, HandlerError, NoInput, Prompt, Resource, Server, Structured, Tool};
+
+use crate::talk::{self, Talk};
+
+#[derive(Debug)]
+struct Secret(Option<Box<Secret>>);
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("password=hunter2")
+    }
+}
+
+impl Error for Secret {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.as_deref().map(|source| source as _)
+    }
+}
+
+#[derive(Deserialize)]
+struct Fail {
+    how: String,
+    code: Option<i64>,
+}
+
+async fn fail(input: Fail, cx: Context) -> Result<String, HandlerError> {
+    match &*input.how {
+        "late" => smol::future::yield_now().await,
+        "late panic" => {
+            smol::future::yield_now().await;
+            panic!("password=hunter2")
+        }
+        "panic" => panic!("password=hunter2"),
+        "odd panic" => std::panic::panic_any(Secret(None)),
+        "public" => {
+            return Err(HandlerError::public(
+                "'depth' must be between 1 and 8; got 40.",
+            ));
+        }
+        "rpc" => {
+            let code = input.code.unwrap_or(-32602);
+            let error = RpcError::new(code, "as the author says").with_data(json!({ "own": 1 }));
+            return Err(HandlerError::rpc(error));
+        }
+        "deadline" => {
+            let signal = cx.signal().any(std::time::Duration::ZERO);
+            signal.run(smol::future::pending::<()>()).await?;
+        }
+        _ => {}
+    }
+    Err(Secret(Some(Box::new(Secret(None)))).into())
+}
+
+type Told = Arc<Mutex<Vec<String>>>;
+
+fn failing() -> (Server, Told) {
+    let told = Told::default();
+    let tells = told.clone();
+    let resource = Resource::new(
+        ResourceInfo::new("fail:///", "fails"),
+        |uri, _| async move {
+            match uri.is_empty() {
+                true => Ok(ResourceContents::text(uri, "")),
+                false => Err(Secret(None)),
+            }
+        },
+    );
+    let prompt = Prompt::new(PromptInfo::new("fails"), |_, _| async {
+        Err::<smol_mcp::protocol::PromptResult, _>(HandlerError::public("No such thing today."))
+    });
+    let server = talk::builder()
+        .tool(Tool::new("fail", fail))
+        .tool(Tool::new("bad", |_: NoInput| async {
+            Structured(Unwritable)
+        }))
+        .resource(resource)
+        .prompt(prompt)
+        .on_error(move |failure| {
+            let line = format!(
+                "{} {} {}: {}",
+                failure.method, failure.subject, failure.id, failure.error
+            );
+            tells.lock().unwrap().push(line);
+        })
+        .build()
+        .unwrap();
+    (server, told)
+}
+
+/// Cannot be JSON.
+struct Unwritable;
+
+impl serde::Serialize for Unwritable {
+    fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+        Err(serde::ser::Error::custom("password=hunter2"))
+    }
+}
+
+fn call(how: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"fail","arguments":{how},$META}}}}"#
+    )
+}
+
+fn failed(text: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":7,"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":true,$SEAL}}}}"#
+    )
+}
+
+// P24, P9, R167, R230: internals stay inside, whatever the failure; the operator has all of it.
+#[test]
+fn an_unexpected_failure_is_generic_for_the_client_and_whole_for_the_operator() {
+    let (server, told) = failing();
+    let talk = Talk::with(&server);
+    let generic = failed("The tool failed.");
+    for (how, expected) in [
+        ("error", "password=hunter2: password=hunter2"),
+        ("late", "password=hunter2: password=hunter2"),
+        ("panic", "the handler panicked: password=hunter2"),
+        ("late panic", "the handler panicked: password=hunter2"),
+        ("odd panic", "the handler panicked: no message"),
+        // P23: an application's own deadline.
+        ("deadline", "aborted: a deadline passed"),
+    ] {
+        talk.says(call(&format!(r#"{{"how":"{how}"}}"#)), &[&generic]);
+        let told = std::mem::take(&mut *told.lock().unwrap());
+        assert_eq!(told, [format!("tools/call fail 7: {expected}")]);
+    }
+    let bad = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"bad",$META}}"#;
+    talk.says(bad, &[&generic]);
+    assert_eq!(
+        std::mem::take(&mut *told.lock().unwrap()),
+        ["tools/call bad 7: password=hunter2"]
+    );
+    let read =
+        r#"{"jsonrpc":"2.0","id":7,"method":"resources/read","params":{"uri":"fail:///",$META}}"#;
+    let internal = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"Internal error"}}"#;
+    talk.says(read, &[internal]);
+    assert_eq!(
+        std::mem::take(&mut *told.lock().unwrap()),
+        ["resources/read fail:/// 7: password=hunter2"]
+    );
+}
+
+// P24: what the author marked as public is told, and is nobody's diagnostic.
+#[test]
+fn a_public_failure_is_told_to_the_client_alone() {
+    let (server, told) = failing();
+    let talk = Talk::with(&server);
+    talk.says(
+        call(r#"{"how":"public"}"#),
+        &[&failed("'depth' must be between 1 and 8; got 40.")],
+    );
+    let get = r#"{"jsonrpc":"2.0","id":7,"method":"prompts/get","params":{"name":"fails",$META}}"#;
+    let error =
+        r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32603,"message":"No such thing today."}}"#;
+    talk.says(get, &[error]);
+    assert!(told.lock().unwrap().is_empty());
+}
+
+// R332, R333, R334, R335, R336: codes that belong to the protocol are not an author's to give a meaning to.
+#[test]
+fn an_authors_error_code_never_means_what_the_protocol_defines_otherwise() {
+    let (server, told) = failing();
+    let talk = Talk::with(&server);
+    let legacy = Talk(smol::block_on(Client::legacy(
+        &server,
+        Version::V2025_11_25,
+    )));
+    for (code, modern, earlier) in [
+        (1, 1, 1),
+        (-1, -1, -1),
+        (-31_999, -31_999, -31_999),
+        (-32_769, -32_769, -32_769),
+        (-32_602, -32_602, -32_602),
+        (-32_603, -32_603, -32_603),
+        (-32_021, -32_021, -32_602),
+        // Not defined in this era, or not an author's to raise.
+        (-32_002, -32_602, -32_002),
+        (-32_042, -32_603, -32_042),
+        (-32_000, -32_603, -32_000),
+        (-32_019, -32_603, -32_019),
+        (-32_023, -32_603, -32_023),
+        (-32_099, -32_603, -32_099),
+        (-32_100, -32_603, -32_603),
+        (-32_768, -32_603, -32_603),
+        // What HTTP checks, and what a request's envelope says, are decided before a handler runs.
+        (-32_700, -32_603, -32_603),
+        (-32_020, -32_603, -32_602),
+        (-32_022, -32_603, -32_602),
+    ] {
+        let line = call(&format!(r#"{{"how":"rpc","code":{code}}}"#));
+        let error = |code: i64| {
+            format!(
+                r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":{code},"message":"as the author says","data":{{"own":1}}}}}}"#
+            )
+        };
+        talk.says(&line, &[&error(modern)]);
+        legacy.says(line.replace(",$META", ""), &[&error(earlier)]);
+    }
+    assert!(told.lock().unwrap().is_empty());
+}
+
+// R165, R166: which mistakes are the protocol's.
+#[test]
+fn a_call_that_does_not_fit_the_protocol_is_an_error() {
+    let talk = Talk::modern();
+    for (params, message) in [
+        (r#""name":"nope""#, "Unknown tool: nope"),
+        (r#""name":"""#, "Unknown tool: "),
+        (r#""name":"ECHO""#, "Unknown tool: ECHO"),
+        (r#""arguments":{}"#, "Missing 'name'"),
+        (r#""name":7"#, "Invalid 'name': expected a string"),
+        (r#""name":null"#, "Invalid 'name': expected a string"),
+        (
+            r#""name":"echo","arguments":[]"#,
+            "Invalid 'arguments': expected an object",
+        ),
+        (
+            r#""name":"echo","arguments":"x""#,
+            "Invalid 'arguments': expected an object",
+        ),
+        (
+            r#""name":"echo","arguments":null"#,
+            "Invalid 'arguments': expected an object",
+        ),
+    ] {
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{{params},$META}}}}"#
+        );
+        let error = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":-32602,"message":"{message}"}}}}"#
+        );
+        talk.says(line, &[&error]);
+    }
+    // A name is quoted, not repeated at length.
+    let long = "ü".repeat(1_000);
+    let line = format!(
+        r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"{long}",$META}}}}"#
+    );
+    let answer = talk.asks(line);
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert_eq!(message.chars().count(), "Unknown tool: ".len() + 129);
+}
+
+// R168, R181: what a model can repair, it is told in a result, with the field.
+#[test]
+fn wrong_arguments_are_told_to_the_model() {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Input {
+        count: u8,
+    }
+    let server = Server::builder("t", "1")
+        .tool(Tool::new("take", |input: Input| async move {
+            input.count.to_string()
+        }))
+        .build()
+        .unwrap();
+    let talk = Talk::with(&server);
+    for (arguments, told) in [
+        ("{}", "missing field `count`"),
+        (
+            r#"{"count":"x"}"#,
+            r#"invalid type: string \"x\", expected u8"#,
+        ),
+        (
+            r#"{"count":256}"#,
+            "invalid value: integer `256`, expected u8",
+        ),
+        (
+            r#"{"count":1,"cuont":2}"#,
+            "unknown field `cuont`, expected `count`",
+        ),
+    ] {
+        let line = format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"take","arguments":{arguments},$META}}}}"#
+        );
+        let answer = talk.asks(line);
+        let text = answer["result"]["content"][0]["text"]
+            .as_str()
+            .unwrap_or_default();
+        assert_eq!(answer["result"]["isError"], Value::Bool(true), "{answer}");
+        let told = told.replace("\\\"", "\"");
+        assert!(text.contains(&told), "{text}");
+    }
+    // Arguments that are left out are none.
+    let line = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"take",$META}}"#;
+    assert!(talk.asks(line)["result"]["isError"].as_bool().unwrap());
+}
+
+// R331, R57: methods that are not there, not offered, or of the other era.
+#[test]
+fn a_method_that_is_not_offered_is_not_found() {
+    let talk = Talk::modern();
+    let legacy = Talk::legacy(Version::V2025_11_25);
+    let unknown = |method: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":7,"error":{{"code":-32601,"message":"Method not found: {method}"}}}}"#
+        )
+    };
+    let line = |method: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}","params":{{$META}}}}"#)
+    };
+    for method in [
+        "initialize",
+        "ping",
+        "logging/setLevel",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+        "tasks/get",
+        "tools",
+        "tools/List",
+        "",
+        "rpc.discover",
+    ] {
+        talk.says(line(method), &[&unknown(method)]);
+    }
+    for method in [
+        "server/discover",
+        "subscriptions/listen",
+        "resources/list",
+        "prompts/get",
+        "logging/setLevel",
+        "resources/subscribe",
+    ] {
+        legacy.says(line(method).replace("$META", ""), &[&unknown(method)]);
+    }
+}

@@ -1,0 +1,21 @@
+//! The promises of the crate, each as a test through the public API.
+//!
+//! Modules stand for promises. What holds on every transport and in every era is a scenario that `everywhere` runs
+//! over all of them.
+
+mod transport;
+
+mod stage;
+mod talk;
+
+mod cancel;
+mod envelope;
+mod eras;
+mod errors;
+mod lines;
+mod lists;
+mod logs;
+mod progress;
+#[cfg(unix)]
+mod stdio;
+mod stress;

@@ -1,0 +1,287 @@
+//! Progress: only with a token, rising, before the answer, never after it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use smol_mcp::protocol::{LogLevel, Version};
+use smol_mcp::{Context, NoInput, Server, Tool};
+
+use crate::talk::{self, META, Talk};
+use crate::transport::{Era, Scene, everywhere, memory};
+
+/// What the tool `report` reports, one after the other, without a pause.
+#[derive(Deserialize)]
+pub(crate) struct Reports {
+    values: Vec<f64>,
+}
+
+pub(crate) async fn report(reports: Reports, cx: Context) {
+    for value in reports.values {
+        cx.progress(value, None, format_args!("at {value}"));
+    }
+}
+
+fn notification(token: &str, rest: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},{rest}}}}}"#
+    )
+}
+
+/// The reports of a call, and whether its answer came last.
+fn reports(scene: &mut Scene, id: i64) -> Vec<Value> {
+    let mut reports = Vec::new();
+    loop {
+        let mut message = scene.client.next(id).expect("an answer");
+        if message.get("method").is_none() {
+            assert!(message.get("result").is_some(), "{message}");
+            return reports;
+        }
+        reports.push(message["params"].take());
+    }
+}
+
+// R145, R146, R147, P21
+#[test]
+fn progress_rises_precedes_the_answer_and_never_follows_it() {
+    everywhere(|scene| {
+        for id in 1000..1050 {
+            let values = json!({ "values": [0, 0.5, 0.25, 0.5, 2, -1, 2, 3] });
+            scene.call(id, "report", values);
+            let said: Vec<_> = reports(scene, id)
+                .iter()
+                .map(|report| report["progress"].as_f64().unwrap())
+                .collect();
+            assert_eq!(said, [0.0, 0.5, 2.0, 3.0]);
+        }
+        scene.client.silence();
+    });
+}
+
+// R149, and the oldest revision, which knows no message.
+#[test]
+fn progress_carries_its_message_where_the_revision_knows_one() {
+    everywhere(|scene| {
+        scene.call(1000, "report", json!({ "values": [1] }));
+        let expected = match scene.era {
+            Era::Legacy(Version::V2024_11_05) => json!({ "progressToken": 1000, "progress": 1.0 }),
+            _ => json!({ "progressToken": 1000, "progress": 1.0, "message": "at 1" }),
+        };
+        assert_eq!(reports(scene, 1000), [expected]);
+    });
+}
+
+// Issue 7, 12: up to 16 wait, beyond that the newest replaces the last.
+#[test]
+fn beyond_sixteen_waiting_reports_the_newest_replaces_the_last() {
+    everywhere(|scene| {
+        // The handler does not wait, so all its reports wait for the first poll to end.
+        let values: Vec<_> = (1..=100).collect();
+        scene.call(1000, "report", json!({ "values": values }));
+        let said: Vec<_> = reports(scene, 1000)
+            .iter()
+            .map(|report| report["progress"].as_f64().unwrap() as i64)
+            .collect();
+        let expected: Vec<_> = (1..=15).chain([100]).collect();
+        assert_eq!(said, expected);
+    });
+}
+
+// R145, P20, failures: no token, no progress.
+#[test]
+fn without_a_token_nothing_is_sent() {
+    everywhere(|scene| {
+        let params = json!({ "name": "report", "arguments": { "values": [1, 2, 3] } });
+        scene.client.begin(1000, "tools/call", params);
+        assert_eq!(reports(scene, 1000), Vec::<Value>::new());
+        scene.client.silence();
+    });
+}
+
+/// A server whose tool reports what a test wants.
+fn reporting(report: impl Fn(&Context) + Send + Sync + 'static) -> Server {
+    let report = Arc::new(report);
+    talk::builder()
+        .tool(Tool::new("go", move |_: NoInput, cx: Context| {
+            let report = report.clone();
+            async move { report(&cx) }
+        }))
+        .build()
+        .unwrap()
+}
+
+fn go(token: &str) -> String {
+    let meta = META.replace(
+        "\"_meta\":{",
+        &format!("\"_meta\":{{\"progressToken\":{token},"),
+    );
+    format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"go",{meta}}}}}"#)
+}
+
+const DONE: &str = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[],$SEAL}}"#;
+
+// R148: falsy tokens, both types, what no float holds.
+#[test]
+fn tokens_come_back_as_they_were() {
+    let server = reporting(|cx| cx.progress(1, None, ""));
+    let talk = Talk::with(&server);
+    for token in [
+        "0",
+        r#""""#,
+        "-1",
+        "9007199254740993",
+        "9223372036854775807",
+        r#""0""#,
+        r#""a\"b\\ü""#,
+    ] {
+        talk.says(go(token), &[&notification(token, r#""progress":1"#), DONE]);
+    }
+}
+
+// Numbers are any usual integer or f64, and none of them passes through a float that does not hold it.
+#[test]
+fn numbers_arrive_as_they_were_given() {
+    type Report = fn(&Context);
+    let cases: [(Report, &[&str]); 12] = [
+        (|cx| cx.progress(0, 0, ""), &[r#""progress":0,"total":0"#]),
+        (
+            |cx| cx.progress(i64::MIN, i64::MAX, ""),
+            &[r#""progress":-9223372036854775808,"total":9223372036854775807"#],
+        ),
+        (
+            |cx| cx.progress(9_007_199_254_740_993_i64, None, ""),
+            &[r#""progress":9007199254740993"#],
+        ),
+        (
+            |cx| cx.progress(u64::MAX - 1, u64::MAX, ""),
+            &[r#""progress":18446744073709551614,"total":18446744073709551615"#],
+        ),
+        (
+            |cx| cx.progress(1_u8, 2_usize, "x"),
+            &[r#""progress":1,"total":2,"message":"x""#],
+        ),
+        (
+            |cx| cx.progress(0.1, 1.0, ""),
+            &[r#""progress":0.1,"total":1.0"#],
+        ),
+        (|cx| cx.progress(1, f64::NAN, ""), &[r#""progress":1"#]),
+        (|cx| cx.progress(f64::NAN, None, ""), &[]),
+        (|cx| cx.progress(f64::INFINITY, None, ""), &[]),
+        (|cx| cx.progress(f64::NEG_INFINITY, 1, ""), &[]),
+        // They rise by one, where a float would see no difference.
+        (
+            |cx| {
+                cx.progress(9_007_199_254_740_992_i64, None, "");
+                cx.progress(9_007_199_254_740_993_i64, None, "");
+            },
+            &[
+                r#""progress":9007199254740992"#,
+                r#""progress":9007199254740993"#,
+            ],
+        ),
+        (
+            |cx| cx.progress(1, None, "a\n\"b\"\u{0}"),
+            &[r#""progress":1,"message":"a\n\"b\"\u0000""#],
+        ),
+    ];
+    for (report, expected) in cases {
+        let talk = Talk::with(&reporting(report));
+        let mut expected: Vec<_> = expected
+            .iter()
+            .map(|rest| notification(r#""t""#, rest))
+            .collect();
+        expected.push(DONE.to_owned());
+        let expected: Vec<_> = expected.iter().map(|line| &**line).collect();
+        talk.says(go(r#""t""#), &expected);
+    }
+}
+
+/// Asserts that nobody shows it.
+struct Unseen;
+
+impl fmt::Display for Unseen {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("formatted although nobody listens")
+    }
+}
+
+// P20, P21: what is not sent is not formatted.
+#[test]
+fn a_message_that_is_not_sent_is_not_formatted() {
+    let silent = reporting(|cx| {
+        assert_eq!(cx.progress_token(), None);
+        cx.progress(1, 2, Unseen);
+    });
+    let call = go("0").replace(r#""progressToken":0,"#, "");
+    Talk::with(&silent).says(call, &[DONE]);
+    let falling = reporting(|cx| {
+        assert_eq!(cx.progress_token(), Some(&0.into()));
+        cx.progress(2, None, "two");
+        cx.progress(2, None, Unseen);
+        cx.progress(1, None, Unseen);
+        cx.progress(f64::NAN, None, Unseen);
+    });
+    Talk::with(&falling).says(
+        go("0"),
+        &[&notification("0", r#""progress":2,"message":"two""#), DONE],
+    );
+}
+
+// The author's `Display` may do anything: report progress itself, or panic, and the call is answered all the same.
+#[test]
+fn a_message_may_report_progress_or_panic_while_it_is_formatted() {
+    struct Nested<'a>(&'a Context);
+    impl fmt::Display for Nested<'_> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.progress(5, None, "inner");
+            f.write_str("outer")
+        }
+    }
+    let nested = reporting(|cx| cx.progress(1, None, Nested(cx)));
+    // The inner report was later and higher; the outer one would fall behind it.
+    Talk::with(&nested).says(
+        go("0"),
+        &[
+            &notification("0", r#""progress":5,"message":"inner""#),
+            DONE,
+        ],
+    );
+    let panics = reporting(|cx| cx.progress(1, None, Unseen));
+    let failed = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"The tool failed."}],"isError":true,$SEAL}}"#;
+    Talk::with(&panics).says(go("0"), &[failed]);
+}
+
+// R147: a context that outlives its call says nothing.
+#[test]
+fn a_context_that_outlives_its_call_is_silent() {
+    let kept = Arc::new(Mutex::new(None));
+    let keeps = kept.clone();
+    let server = reporting(move |cx| {
+        cx.progress(1, None, "");
+        *keeps.lock().unwrap() = Some(cx.clone());
+    });
+    let talk = Talk::with(&server);
+    talk.says(go("0"), &[&notification("0", r#""progress":1"#), DONE]);
+    let cx: Context = kept.lock().unwrap().take().unwrap();
+    cx.progress(2, None, "late");
+    cx.log(LogLevel::Emergency, "late");
+    talk.hears(&[]);
+    // The next call with the same id and token is another call.
+    talk.says(go("0"), &[&notification("0", r#""progress":1"#), DONE]);
+}
+
+// R152: progress of one client's call is no other client's, whatever the tokens.
+#[test]
+fn progress_goes_to_its_own_client() {
+    for era in Era::ALL {
+        let mut scene = memory(era, |builder| builder);
+        let mut other = scene.another(era);
+        scene.call(1000, "play", json!({ "name": "mine", "talks": true }));
+        scene.director.expect("begun mine");
+        scene.director.cue("mine");
+        // Its report, and its log message.
+        assert_eq!(reports(&mut scene, 1000).len(), 2);
+        other.silence();
+    }
+}
