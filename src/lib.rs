@@ -37,6 +37,8 @@ pub mod lines;
 pub mod protocol;
 #[cfg(feature = "server")]
 mod random;
+#[cfg(all(unix, any(feature = "stdio", feature = "http")))]
+mod readiness;
 #[cfg(feature = "server")]
 mod server;
 pub mod signal;
