@@ -1,5 +1,5 @@
 use serde_json::Value;
-use smol_mcp::protocol::ToolInfo;
+
 use smol_mcp::{Builder, Server, Tool};
 
 use crate::client::{self, META, modern};
@@ -62,7 +62,8 @@ pub(crate) fn each(tool: Tool, cases: &[(&str, Result<&str, &str>)]) {
 }
 
 /// What the server tells clients of its only tool.
-pub(crate) fn listed(server: &Server) -> ToolInfo {
+#[cfg(feature = "schemars")]
+pub(crate) fn listed(server: &Server) -> smol_mcp::protocol::ToolInfo {
     let mut listed = None;
     client::with(server, async |client| {
         let answer = client.ask(&modern("1", "tools/list", "", "{}")).await;
