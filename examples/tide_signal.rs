@@ -8,9 +8,11 @@
 //! The listener puts a [`Signal`] into every request. It fires when the client hangs up, be it that of curl above or of
 //! a browser whose tab is closed, and when the server closes.
 
+use std::env;
 use std::error::Error;
 use std::time::Duration;
 
+use smol_mcp::http::Listener;
 use smol_mcp::{Context, HandlerError, NoInput, Server, Signal, Tool};
 use tide::{Request, Response, StatusCode};
 
@@ -47,6 +49,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut app = tide::new();
     app.at("/report").get(endpoint);
     app.at("/mcp").all(smol_mcp::tide::endpoint(&server));
-    smol::block_on(app.listen(smol_mcp::tide::listener("127.0.0.1:8080")))?;
-    Ok(())
+    let address = env::args().nth(1);
+    let address = address.as_deref().unwrap_or("127.0.0.1:8080");
+    smol::block_on(async {
+        let listener = Listener::bind(address).await?;
+        eprintln!("listening on http://{}", listener.local_addr()?);
+        app.listen(smol_mcp::tide::listener(listener)).await?;
+        Ok(())
+    })
 }

@@ -1,4 +1,24 @@
-//! MCP servers on the smol family: one cancellation signal for every handler.
+//! Servers for the Model Context Protocol on the smol family: one cancellation signal for every handler.
+//!
+//! A tool is an async function. It runs until it has an answer, or until nobody waits for one: the client has cancelled the
+//! call, hung up or gone, the server closes, a deadline has passed. A [`Signal`] tells it so, in the same way for every
+//! transport and every revision of the protocol. There is no runtime to start, and no tokio.
+//!
+//! It is not for clients of the protocol, and not for applications that live on tokio and want its whole ecosystem: a
+//! server runs there as a guest, but the official SDK is at home.
+//!
+//! # Features
+//!
+//! | feature | brings |
+//! |---|---|
+//! | (none) | [`Signal`] alone |
+//! | `server` | the protocol and the server core, and `lines` for any pair of byte streams; implied by the others |
+//! | `stdio` (default) | standard input and output |
+//! | `http` (default) | the HTTP endpoint and a listener |
+//! | `tide` | an endpoint and a listener for tide apps |
+//! | `schemars` | JSON Schemas derived from types |
+//! | `validate` | arguments and results held against their JSON Schemas |
+#![cfg_attr(all(feature = "stdio", feature = "http"), doc = include_str!("guide.md"))]
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -17,6 +37,8 @@ pub mod lines;
 pub mod protocol;
 #[cfg(feature = "server")]
 mod random;
+#[cfg(all(unix, any(feature = "stdio", feature = "http")))]
+mod readiness;
 #[cfg(feature = "server")]
 mod server;
 pub mod signal;

@@ -35,6 +35,7 @@ pub use self::options::Options;
 use self::accept::Acceptor;
 use self::seats::Seats;
 use crate::http::Service;
+use crate::readiness::Readiness;
 
 /// How many clients may wait to be accepted, if the system allows that many.
 const BACKLOG: i32 = 4096;
@@ -188,6 +189,7 @@ impl Listener {
             seats: self.seats,
             service: Arc::new(service),
             may_have_clients: true,
+            readable: Readiness::default(),
             pause: None,
             tick: None,
         };

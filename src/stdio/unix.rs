@@ -12,11 +12,12 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::net::{SendFlags, send};
 
 use super::{Input, Output};
+use crate::readiness::Readiness;
 
 pub(super) fn input() -> io::Result<Input> {
     let file = io::stdin().as_fd().try_clone_to_owned()?;
     match Async::new_nonblocking(File::from(file.try_clone()?)) {
-        Ok(file) => Ok(Box::new(Pollable(file))),
+        Ok(file) => Ok(Box::new(Pollable(file, Readiness::default()))),
         // epoll does not take regular files, nor /dev/null.
         Err(err) if is_not_pollable(&err) => Ok(Box::new(smol::Unblock::new(File::from(file)))),
         Err(err) => Err(err),
@@ -30,7 +31,10 @@ pub(super) fn output() -> io::Result<Output> {
         FileType::Socket => Ok(Box::new(Socket(Async::new_nonblocking(file)?))),
         FileType::Fifo => match reopen(&file) {
             Some(own) => Ok(Box::new(Async::new_nonblocking(own)?)),
-            None => Ok(Box::new(Pipe(Async::new_nonblocking(File::from(file))?))),
+            None => {
+                let file = Async::new_nonblocking(File::from(file))?;
+                Ok(Box::new(Pipe(file, Readiness::default())))
+            }
         },
         _ => Ok(Box::new(smol::Unblock::new(File::from(file)))),
     }
@@ -51,7 +55,7 @@ fn reopen(pipe: &OwnedFd) -> Option<File> {
 }
 
 /// A file in blocking mode, read when there is something to read. Nobody else reads it, so the read does not block.
-struct Pollable(Async<File>);
+struct Pollable(Async<File>, Readiness);
 
 impl AsyncRead for Pollable {
     fn poll_read(
@@ -60,7 +64,7 @@ impl AsyncRead for Pollable {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.0.poll_readable(cx))?;
+            ready!(self.1.readable(&self.0, self.0.poll_readable(cx)))?;
             match self.0.get_ref().read(buffer) {
                 // Somebody else had put the file into non-blocking mode.
                 Err(err)
@@ -107,7 +111,7 @@ impl AsyncWrite for Socket {
 }
 
 /// A pipe in blocking mode: when it can be written to at all, it takes `PIPE_BUF` bytes without blocking (POSIX).
-struct Pipe(Async<File>);
+struct Pipe(Async<File>, Readiness);
 
 /// The least value of `PIPE_BUF` that POSIX allows.
 const PIPE_BUF: usize = 512;
@@ -119,7 +123,7 @@ impl AsyncWrite for Pipe {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.0.poll_writable(cx))?;
+            ready!(self.1.writable(&self.0, self.0.poll_writable(cx)))?;
             match self.0.get_ref().write(&bytes[..bytes.len().min(PIPE_BUF)]) {
                 Err(err)
                     if matches!(

@@ -18,6 +18,7 @@ use super::seats::Seats;
 use super::socket::Socket;
 use crate::executor::Spawner;
 use crate::http::Service;
+use crate::readiness::Readiness;
 
 /// How many clients are taken in before others on the executor get their turn.
 const BATCH: usize = 64;
@@ -35,6 +36,7 @@ pub(super) struct Acceptor<S> {
     pub(super) spawner: Spawner,
     /// Whether somebody may be waiting; otherwise the socket is waited for first.
     pub(super) may_have_clients: bool,
+    pub(super) readable: Readiness,
     /// Runs while the process is short of something.
     pub(super) pause: Option<Timer>,
     /// Runs while anybody is connected.
@@ -114,7 +116,7 @@ impl<S: Service> Acceptor<S> {
 
     fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &self.socket {
-            Some(socket) => socket.poll_readable(cx),
+            Some(socket) => self.readable.readable(socket, socket.poll_readable(cx)),
             None => Poll::Pending,
         }
     }

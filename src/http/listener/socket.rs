@@ -9,6 +9,7 @@ use async_io::Async;
 use rustix::net::{self, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
 
 use super::input::Input;
+use crate::readiness::Readiness;
 
 /// After this long without a packet the kernel asks whether the peer is still there, then every
 /// [`KEEPALIVE_INTERVAL`], and gives up after [`KEEPALIVE_PROBES`]: two minutes in all.
@@ -18,7 +19,10 @@ const KEEPALIVE_PROBES: u32 = 6;
 
 /// A socket, until it is closed. Once closed, everything fails and nothing waits.
 #[derive(Debug)]
-pub(super) struct Socket(Option<Async<OwnedFd>>);
+pub(super) struct Socket {
+    fd: Option<Async<OwnedFd>>,
+    readable: Readiness,
+}
 
 impl Socket {
     /// Takes a non-blocking socket into the reactor.
@@ -31,16 +35,19 @@ impl Socket {
             let _ = sockopt::set_tcp_keepintvl(&fd, KEEPALIVE_INTERVAL);
             let _ = sockopt::set_tcp_keepcnt(&fd, KEEPALIVE_PROBES);
         }
-        Ok(Self(Some(Async::new_nonblocking(fd)?)))
+        Ok(Self {
+            fd: Some(Async::new_nonblocking(fd)?),
+            readable: Readiness::default(),
+        })
     }
 
     /// Closes the socket at once.
     pub(super) fn close(&mut self) {
-        self.0 = None;
+        self.fd = None;
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.0.is_none()
+        self.fd.is_none()
     }
 
     /// Tells the peer that nothing more will come.
@@ -68,14 +75,16 @@ impl Socket {
     }
 
     pub(super) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.open()?.poll_readable(cx)
+        let fd = self.open()?;
+        self.readable.readable(fd, fd.poll_readable(cx))
     }
 
+    /// Whoever is polled again has to try to send again, whatever this has said.
     pub(super) fn poll_writable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.open()?.poll_writable(cx)
     }
 
     fn open(&self) -> io::Result<&Async<OwnedFd>> {
-        self.0.as_ref().ok_or(io::ErrorKind::NotConnected.into())
+        self.fd.as_ref().ok_or(io::ErrorKind::NotConnected.into())
     }
 }

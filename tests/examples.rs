@@ -1,0 +1,13 @@
+//! The examples as child processes, each doing what its head says.
+//!
+//! `cargo test` builds examples. Before `cargo test --test examples` alone, build them: `cargo build --examples`.
+#![cfg(unix)]
+
+#[path = "examples/child.rs"]
+mod child;
+#[path = "examples/over_http.rs"]
+mod over_http;
+#[path = "examples/over_lines.rs"]
+mod over_lines;
+#[path = "examples/processes.rs"]
+mod processes;
