@@ -135,6 +135,8 @@ struct Inbox {
 struct Outbox {
     buffer: Vec<u8>,
     written: usize,
+    /// Something has been written that may not have left yet.
+    unflushed: bool,
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
@@ -268,20 +270,28 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     /// Writes what waits.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Outbox { buffer, written } = &mut self.outbox;
-        if buffer.is_empty() {
-            return Poll::Ready(Ok(()));
-        }
+        let Outbox {
+            buffer,
+            written,
+            unflushed,
+        } = &mut self.outbox;
         while *written < buffer.len() {
             match ready!(Pin::new(&mut self.output).poll_write(cx, &buffer[*written..]))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 count => *written += count,
             }
+            *unflushed = true;
         }
-        *written = 0;
-        buffer.clear();
-        buffer.shrink_to(KEPT);
-        Pin::new(&mut self.output).poll_flush(cx)
+        if !buffer.is_empty() {
+            *written = 0;
+            buffer.clear();
+            buffer.shrink_to(KEPT);
+        }
+        if *unflushed {
+            ready!(Pin::new(&mut self.output).poll_flush(cx))?;
+            *unflushed = false;
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Fires what runs, lets answers out for the grace, and drops what runs on.

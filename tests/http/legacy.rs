@@ -534,6 +534,35 @@ fn a_session_that_nobody_uses_ends_and_one_with_a_call_does_not() {
 }
 
 #[test]
+fn an_idle_session_has_ended_although_sessions_were_looked_through_before() {
+    let pause = |millis| smol::Timer::after(std::time::Duration::from_millis(millis));
+    let brief = |stage: &Stage| {
+        stage
+            .endpoint()
+            .sessions(9, std::time::Duration::from_millis(300))
+    };
+    every_way_with(Stage::new, brief, async |_, serving| {
+        let session = open(serving, "2025-11-25").await;
+        pause(100).await;
+        serving
+            .send(&Req::legacy(&session, &ping("1")))
+            .await
+            .reply()
+            .await;
+        pause(220).await;
+        // Sessions are looked through now, before this one's time is over, and then not for a while.
+        open(serving, "2025-11-25").await;
+        pause(120).await;
+        let reply = serving
+            .send(&Req::legacy(&session, &ping("1")))
+            .await
+            .reply()
+            .await;
+        assert_eq!(reply.status, 404);
+    });
+}
+
+#[test]
 fn calls_of_a_session_are_bounded_and_the_crowd_has_64_times_as_many() {
     let tight = || {
         Stage::with(|builder| {

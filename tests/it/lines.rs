@@ -1,14 +1,17 @@
 //! How a connection of lines ends, and what a client does to it that does not read.
 
+use std::io;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::task::{self, Poll};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use smol::channel;
 use smol::future;
-use smol::io::{AsyncReadExt, AsyncWriteExt};
+use smol::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use smol_mcp::signal::Reason;
 use smol_mcp::testing::{self, Client, Writer};
 use smol_mcp::{Context, HandlerError, Limits, NoInput, Server, Tool, lines};
@@ -193,6 +196,56 @@ fn an_output_that_breaks_after_the_end_of_input_leaves_handlers_the_grace() {
         assert!(ended.load(Ordering::SeqCst));
     };
     block_on(executor.run(test)).expect("in time");
+}
+
+// An output may keep what it has been given until it is flushed, and take its time for that.
+#[test]
+fn the_last_answer_is_flushed_however_long_that_takes() {
+    /// Keeps everything until it is flushed, for the third time that it is asked.
+    #[derive(Default)]
+    struct Slow {
+        kept: Vec<u8>,
+        asked: usize,
+        out: Arc<Mutex<Vec<u8>>>,
+    }
+    impl AsyncWrite for Slow {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            _: &mut task::Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            self.kept.extend_from_slice(bytes);
+            Poll::Ready(Ok(bytes.len()))
+        }
+        fn poll_flush(
+            mut self: Pin<&mut Self>,
+            cx: &mut task::Context<'_>,
+        ) -> Poll<io::Result<()>> {
+            self.asked += 1;
+            if self.asked % 3 != 0 {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            let kept = std::mem::take(&mut self.kept);
+            self.out.lock().unwrap().extend(kept);
+            Poll::Ready(Ok(()))
+        }
+        fn poll_close(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<io::Result<()>> {
+            self.poll_flush(cx)
+        }
+    }
+    let server = echo_server(stage::limits());
+    let out = Arc::default();
+    let output = Slow {
+        out: Arc::clone(&out),
+        ..Slow::default()
+    };
+    let input = echo_call(1, "a") + &echo_call(2, "b");
+    block_on(lines::serve(&server, input.as_bytes(), output))
+        .expect("in time")
+        .unwrap();
+    let written = String::from_utf8(out.lock().unwrap().clone()).unwrap();
+    assert_eq!(written.lines().count(), 2);
 }
 
 // R127: an end of input with nothing running ends at once, whatever the grace.
