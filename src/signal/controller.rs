@@ -1,3 +1,5 @@
+//! What fires a signal: controllers, and the guard that fires when it is dropped.
+
 use std::fmt;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 

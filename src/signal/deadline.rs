@@ -1,3 +1,5 @@
+//! Points in time at which a signal fires.
+
 use std::fmt;
 use std::time::{Duration, Instant};
 

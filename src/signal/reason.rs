@@ -1,3 +1,5 @@
+//! Why a signal fired.
+
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;

@@ -1,3 +1,5 @@
+//! Futures and streams that run under a signal.
+
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};

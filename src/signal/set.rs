@@ -1,3 +1,5 @@
+//! The sources of a signal: none, one, two, or a shared list.
+
 use std::slice;
 use std::sync::Arc as List;
 

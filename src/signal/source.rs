@@ -1,3 +1,5 @@
+//! One thing that fires once, with a reason.
+
 use super::Reason;
 use super::ledger;
 use super::sync::{AtomicU8, AtomicU64, AtomicUsize, OnceLock, Ordering};

@@ -1,3 +1,5 @@
+//! Waiting for a signal in a task.
+
 use std::fmt;
 use std::mem;
 use std::pin::Pin;

@@ -1,3 +1,5 @@
+//! A byte stream in memory, between two tasks.
+
 use std::collections::VecDeque;
 use std::fmt;
 use std::io;

@@ -43,12 +43,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let running = executor.clone();
     tokio::spawn(async move { running.run(std::future::pending::<()>()).await });
 
-    let count = Tool::new("count", count).description("Counts, slowly").input_schema(json!({
-        "type": "object",
-        "properties": { "to": { "type": "integer", "minimum": 1 } },
-        "required": ["to"],
-    }));
-    let server = Server::builder("guest", "1.0.0").executor(executor.clone()).tool(count).build()?;
+    let count = Tool::new("count", count)
+        .description("Counts, slowly")
+        .input_schema(json!({
+            "type": "object",
+            "properties": { "to": { "type": "integer", "minimum": 1 } },
+            "required": ["to"],
+        }));
+    let server = Server::builder("guest", "1.0.0")
+        .executor(executor.clone())
+        .tool(count)
+        .build()?;
     let listener = Listener::bind("127.0.0.1:0").await?;
     eprintln!("listening on http://{}/mcp", listener.local_addr()?);
     let listener = listener.with_options(Options::new().executor(executor));

@@ -20,14 +20,26 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"n
 #[test]
 fn handlers_run_inside_of_tokio() {
     let program = env!("CARGO_BIN_EXE_tokio-guest");
-    let mut guest = Guest(Command::new(program).stderr(Stdio::piped()).spawn().unwrap());
+    let mut guest = Guest(
+        Command::new(program)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap(),
+    );
     let mut line = String::new();
-    BufReader::new(guest.0.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim_end().strip_prefix("listening on http://").unwrap();
+    BufReader::new(guest.0.stderr.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let address = line
+        .trim_end()
+        .strip_prefix("listening on http://")
+        .unwrap();
     let host = address.strip_suffix("/mcp").unwrap();
 
     let mut stream = TcpStream::connect(host).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
     write!(
         stream,
         "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
