@@ -1,5 +1,4 @@
 use serde_json::Value;
-use smol_mcp::protocol::ToolInfo;
 use smol_mcp::{Builder, Server, Tool};
 
 use crate::client::{self, META, modern};
@@ -59,16 +58,4 @@ pub(crate) fn each(tool: Tool, cases: &[(&str, Result<&str, &str>)]) {
             assert_eq!(answer, expected, "{arguments}");
         }
     });
-}
-
-/// What the server tells clients of its only tool.
-pub(crate) fn listed(server: &Server) -> ToolInfo {
-    let mut listed = None;
-    client::with(server, async |client| {
-        let answer = client.ask(&modern("1", "tools/list", "", "{}")).await;
-        let mut answer: Value = serde_json::from_str(&answer).expect("JSON");
-        let tool = answer["result"]["tools"][0].take();
-        listed = Some(serde_json::from_value(tool).expect("a tool"));
-    });
-    listed.expect("a tool")
 }
