@@ -26,6 +26,8 @@
 #![cfg_attr(not(feature = "http"), allow(dead_code))]
 
 #[cfg(feature = "server")]
+// Some of what these layers offer is for HTTP alone.
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 mod era;
 #[cfg(feature = "server")]
 mod error;
@@ -36,12 +38,14 @@ pub mod http;
 #[cfg(feature = "server")]
 pub mod lines;
 #[cfg(feature = "server")]
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub mod protocol;
 #[cfg(feature = "server")]
 mod random;
 #[cfg(all(unix, any(feature = "stdio", feature = "http")))]
 mod readiness;
 #[cfg(feature = "server")]
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 mod server;
 pub mod signal;
 #[cfg(feature = "stdio")]

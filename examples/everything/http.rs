@@ -2,14 +2,11 @@
 //! hangs up.
 
 use std::error::Error;
-use std::io;
 
-use smol::future;
 use smol_mcp::Server;
 use smol_mcp::http::{Endpoint, Listener, MemoryStore, serve_on};
 use smol_mcp::tide::{Endpoint as Route, listener};
 
-use crate::GRACE;
 use crate::args::Mount;
 
 /// Serves until the server is closed.
@@ -25,19 +22,11 @@ pub(crate) async fn serve(
     let endpoint = Endpoint::new(server).event_store(MemoryStore::new());
     match mount {
         Mount::Plain => serve_on(socket, endpoint).await?,
-        Mount::Tide => in_tide(endpoint, socket).await?,
+        Mount::Tide => {
+            let mut app = tide::new();
+            app.at("/mcp").all(Route::from(endpoint));
+            app.listen(listener(socket).closes_with(server)).await?;
+        }
     }
     Ok(())
-}
-
-async fn in_tide(endpoint: Endpoint, socket: Listener) -> io::Result<()> {
-    let (closer, server) = (socket.closer(), endpoint.server().clone());
-    let closed = async {
-        server.closed().await;
-        closer.close(GRACE).await;
-        Ok(())
-    };
-    let mut app = tide::new();
-    app.at("/mcp").all(Route::from(endpoint));
-    future::or(app.listen(listener(socket)), closed).await
 }

@@ -1,4 +1,8 @@
 use serde_json::Value;
+<<<<<<< HEAD
+=======
+
+>>>>>>> main
 use smol_mcp::{Builder, Server, Tool};
 
 use crate::client::{self, META, modern};
@@ -59,3 +63,19 @@ pub(crate) fn each(tool: Tool, cases: &[(&str, Result<&str, &str>)]) {
         }
     });
 }
+<<<<<<< HEAD
+=======
+
+/// What the server tells clients of its only tool.
+#[cfg(feature = "schemars")]
+pub(crate) fn listed(server: &Server) -> smol_mcp::protocol::ToolInfo {
+    let mut listed = None;
+    client::with(server, async |client| {
+        let answer = client.ask(&modern("1", "tools/list", "", "{}")).await;
+        let mut answer: Value = serde_json::from_str(&answer).expect("JSON");
+        let tool = answer["result"]["tools"][0].take();
+        listed = Some(serde_json::from_value(tool).expect("a tool"));
+    });
+    listed.expect("a tool")
+}
+>>>>>>> main
