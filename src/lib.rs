@@ -22,8 +22,6 @@
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// The server core has one shape; what of it only HTTP asks for is not used without.
-#![cfg_attr(not(feature = "http"), allow(dead_code))]
 
 #[cfg(feature = "server")]
 // Some of what these layers offer is for HTTP alone.

@@ -1,8 +1,5 @@
 use serde_json::Value;
-<<<<<<< HEAD
-=======
 
->>>>>>> main
 use smol_mcp::{Builder, Server, Tool};
 
 use crate::client::{self, META, modern};
@@ -63,8 +60,6 @@ pub(crate) fn each(tool: Tool, cases: &[(&str, Result<&str, &str>)]) {
         }
     });
 }
-<<<<<<< HEAD
-=======
 
 /// What the server tells clients of its only tool.
 #[cfg(feature = "schemars")]
@@ -78,4 +73,3 @@ pub(crate) fn listed(server: &Server) -> smol_mcp::protocol::ToolInfo {
     });
     listed.expect("a tool")
 }
->>>>>>> main

@@ -2,24 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use smol_mcp::protocol::ToolInfo;
-use smol_mcp::{Context, NoInput, Server, Structured, Tool};
+use serde_json::json;
+use smol_mcp::{Context, NoInput, Structured, Tool};
 
-use crate::client::{self, modern};
-use crate::common::{builder, each, server};
-
-/// What the server tells clients of its only tool.
-fn listed(server: &Server) -> ToolInfo {
-    let mut listed = None;
-    client::with(server, async |client| {
-        let answer = client.ask(&modern("1", "tools/list", "", "{}")).await;
-        let mut answer: Value = serde_json::from_str(&answer).expect("JSON");
-        let tool = answer["result"]["tools"][0].take();
-        listed = Some(serde_json::from_value(tool).expect("a tool"));
-    });
-    listed.expect("a tool")
-}
+use crate::common::{builder, each, listed, server};
 
 /// What to add.
 #[derive(Deserialize, JsonSchema)]
