@@ -180,7 +180,6 @@ pub(crate) struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) fn new(all: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut field = Self {
             values: [b""; 2],
@@ -279,7 +278,6 @@ pub(crate) fn has_anonymous_errors(version: Version) -> bool {
 }
 
 /// Tells whether a stream of events begins with one without data, and may end before its answer (2025-11-25, basic/transports).
-#[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) fn has_polling(version: Version) -> bool {
     version == Version::V2025_11_25
 }

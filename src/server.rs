@@ -391,7 +391,6 @@ impl Inner {
     }
 
     /// How long answers may still leave, once the server is closed.
-    #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) fn grace_left(&self) -> Duration {
         match self.grace_ends.get() {
             Some(end) => end.saturating_duration_since(Instant::now()),

@@ -195,7 +195,6 @@ fn mirrored(headers: &dyn Mirrored, name: &str, body: &str) -> Result<(), Refusa
 }
 
 /// Checks a notification over HTTP: only that the two places that may name its version do not differ.
-#[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) fn check_notification(
     headers: &dyn Mirrored,
     meta: Option<&Meta<'_>>,

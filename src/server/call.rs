@@ -280,14 +280,12 @@ impl Call {
     }
 
     /// Tells whether there is nothing left to say, and never will be.
-    #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) fn is_over(&self) -> bool {
         let outlet = self.outlet();
         outlet.gate != Gate::Open && outlet.queue.is_empty() && outlet.answer.is_none()
     }
 
     /// Wakes whoever reads the call, to look whether it still should.
-    #[cfg_attr(not(feature = "http"), allow(dead_code))]
     pub(crate) fn nudge(&self) {
         let waker = self.outlet().waker.take();
         if let Some(waker) = waker {
