@@ -52,7 +52,7 @@ use self::seal::Seal;
 use self::subscriptions::{Bus, Change};
 use crate::era::{Offers, Stamp};
 use crate::executor::Spawner;
-use crate::protocol::Implementation;
+use crate::protocol::{Implementation, Version};
 use crate::protocol::jsonrpc::Id;
 use crate::signal::{Controller, Reason, Signal};
 
@@ -126,6 +126,8 @@ pub struct Failure<'a> {
     pub subject: &'a str,
     /// The id of the request.
     pub id: &'a Id,
+    /// The protocol revision that the request fell under.
+    pub protocol_version: Version,
     /// How long the handler ran.
     pub elapsed: Duration,
     /// What it failed with.
@@ -420,6 +422,7 @@ impl Inner {
                 method,
                 subject: &call.subject,
                 id: &call.id,
+                protocol_version: call.version,
                 elapsed,
                 error,
             });
