@@ -49,11 +49,11 @@ fn an_error_after_the_head_is_the_last_event() {
         playing.progress(1);
         assert_eq!(exchange.head().await.0, 200);
         exchange.piece().await.unwrap();
-        playing.fail(HandlerError::rpc(RpcError::new(-32021, "Needs more")));
-        assert_eq!(
-            exchange.rest().await,
-            event(&error("1", -32021, "Needs more"))
-        );
+        let missing = serde_json::json!({ "requiredCapabilities": {} });
+        let lacking = RpcError::new(-32021, "Needs more").with_data(missing);
+        playing.fail(HandlerError::rpc(lacking));
+        let last = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"Needs more","data":{"requiredCapabilities":{}}}}"#;
+        assert_eq!(exchange.rest().await, event(last));
     });
 }
 

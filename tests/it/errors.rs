@@ -52,6 +52,11 @@ async fn fail(input: Fail, cx: Context) -> Result<String, HandlerError> {
             let error = RpcError::new(code, "as the author says").with_data(json!({ "own": 1 }));
             return Err(HandlerError::rpc(error));
         }
+        "missing" => {
+            let data = json!({ "requiredCapabilities": { "sampling": {} } });
+            let error = RpcError::new(-32_021, "as the author says").with_data(data);
+            return Err(HandlerError::rpc(error));
+        }
         "deadline" => {
             let signal = cx.signal().any(std::time::Duration::ZERO);
             signal.run(smol::future::pending::<()>()).await?;
@@ -185,7 +190,6 @@ fn an_authors_error_code_never_means_what_the_protocol_defines_otherwise() {
         (-32_769, -32_769, -32_769),
         (-32_602, -32_602, -32_602),
         (-32_603, -32_603, -32_603),
-        (-32_021, -32_021, -32_602),
         // Not defined in this era, or not an author's to raise.
         (-32_002, -32_602, -32_002),
         (-32_042, -32_603, -32_042),
@@ -199,6 +203,8 @@ fn an_authors_error_code_never_means_what_the_protocol_defines_otherwise() {
         (-32_700, -32_603, -32_603),
         (-32_020, -32_603, -32_602),
         (-32_022, -32_603, -32_602),
+        // It says which capability is missing, or it is not this error; below.
+        (-32_021, -32_603, -32_602),
     ] {
         let line = call(&format!(r#"{{"how":"rpc","code":{code}}}"#));
         let error = |code: i64| {
@@ -209,6 +215,8 @@ fn an_authors_error_code_never_means_what_the_protocol_defines_otherwise() {
         talk.says(&line, &[&error(modern)]);
         legacy.says(line.replace(",$META", ""), &[&error(earlier)]);
     }
+    let missing = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32021,"message":"as the author says","data":{"requiredCapabilities":{"sampling":{}}}}}"#;
+    talk.says(call(r#"{"how":"missing"}"#), &[missing]);
     assert!(told.lock().unwrap().is_empty());
 }
 
