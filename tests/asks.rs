@@ -218,6 +218,22 @@ fn a_missing_capability_is_named_and_nothing_else() {
 }
 
 #[test]
+fn what_one_request_declares_another_does_not() {
+    // R13, R23
+    with(&serve(Tool::new("greet", greet)), async |client| {
+        assert_eq!(
+            client.ask(&call("1", "greet", "", ALL)).await,
+            name_required("1")
+        );
+        let missing = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32021,"message":"Missing required client capability","data":{"requiredCapabilities":{"elicitation":{"form":{}}}}}}"#;
+        assert_eq!(client.ask(&call("2", "greet", "", "{}")).await, missing);
+        // Not even what a legacy session of the same connection has agreed on.
+        client.initialize("2025-11-25", ALL).await;
+        assert_eq!(client.ask(&call("2", "greet", "", "{}")).await, missing);
+    });
+}
+
+#[test]
 fn a_handler_may_do_without() {
     // modern.md §6.2
     let modest = Tool::new("modest", async |_: NoInput, cx: Context| {
@@ -973,6 +989,35 @@ fn a_question_without_an_answer_times_out_and_is_cancelled() {
             .send(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#)
             .await;
         client.expect_nothing().await;
+    });
+}
+
+#[test]
+fn progress_does_not_keep_a_question_open_for_ever() {
+    // R45: the limit on each wait is far away, and so the one on all of them ends it.
+    let mut limits = Limits::default();
+    limits.ask_timeout = Duration::from_secs(3600);
+    limits.ask_timeout_in_all = Duration::from_millis(50);
+    let server = builder()
+        .tool(Tool::new("greet", greet))
+        .limits(limits)
+        .build()
+        .unwrap();
+    with(&server, async |client| {
+        client.initialize("2025-11-25", ALL).await;
+        client.send(&legacy_call("1", "greet")).await;
+        assert!(client.next().await.contains("elicitation/create"));
+        for progress in 1..100 {
+            client
+                .send(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":1,"progress":{progress}}}}}"#
+                ))
+                .await;
+        }
+        client.expect(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"The request timed out","requestId":1}}"#).await;
+        client
+            .expect(&legacy_failure("1", "The client did not answer in time."))
+            .await;
     });
 }
 

@@ -198,6 +198,31 @@ fn streams_of_a_session_have_no_ids_without_a_store() {
     });
 }
 
+// R107, R108, R109
+#[test]
+fn what_a_call_says_leaves_on_its_own_stream_though_another_is_open() {
+    every_way(async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        let get = Req::new("GET")
+            .with("accept", "text/event-stream")
+            .with("mcp-session-id", &session);
+        let mut other = serving.send(&get).await;
+        other.head().await;
+        let mut exchange = serving.send(&Req::legacy_play(&session, "1")).await;
+        let playing = stage.playing().await;
+        playing.progress(7);
+        exchange.head().await;
+        playing.finish("played");
+        let own = exchange.rest().await;
+        assert!(own.contains("\"progress\":7"), "{own}");
+        assert!(own.ends_with(&event(&legacy_said("1", "played"))), "{own}");
+        let delete = Req::new("DELETE").with("mcp-session-id", &session);
+        serving.send(&delete).await.reply().await;
+        let elsewhere = other.rest().await;
+        assert_eq!(elsewhere.replace(":\n\n", ""), "");
+    });
+}
+
 // R99, R107, R108
 #[test]
 fn get_opens_a_stream_that_a_newer_one_ends() {
