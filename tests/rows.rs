@@ -82,13 +82,15 @@ fn rows() -> Vec<Row<'static>> {
         .collect()
 }
 
-/// The Rust files of a directory, by their path in it.
+/// The Rust files of a directory, by their path in it; none of those that other tools have put there.
 fn sources(directory: &Path) -> BTreeMap<String, String> {
     fn collect(top: &Path, directory: PathBuf, found: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
-                collect(top, path, found);
+                if !path.ends_with("node_modules") {
+                    collect(top, path, found);
+                }
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let name = path.strip_prefix(top).unwrap();
                 let name: Vec<_> = name.iter().map(|part| part.to_str().unwrap()).collect();
