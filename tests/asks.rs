@@ -12,7 +12,7 @@ use client::{META, modern, text, with};
 use serde_json::{Value, json};
 use smol_mcp::protocol::{
     CreateMessage, Elicit, Field, FormSchema, PromptInfo, PromptResult, ResourceContents,
-    ResourceInfo, SamplingMessage,
+    ResourceInfo, SamplingContent, SamplingMessage,
 };
 use smol_mcp::{
     Ask, AskError, Builder, Context, HandlerError, Limits, NoInput, Prompt, Resource, Server, Tool,
@@ -214,6 +214,69 @@ fn a_missing_capability_is_named_and_nothing_else() {
         let (requests, state) = required(&client.ask(&call("1", "everything", "", all)).await);
         assert_eq!(requests.as_object().unwrap().len(), 4);
         assert_eq!(state, None);
+    });
+}
+
+#[test]
+fn a_question_that_would_break_the_protocol_is_not_put() {
+    // R264, R282, R283
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tells = told.clone();
+    let page = Tool::new("page", async |_: NoInput, cx: Context| {
+        let page = Elicit::url("Sign in.", "h.example/sign-in");
+        Ok::<_, HandlerError>(cx.elicit("page", page).await?.action.as_str())
+    });
+    let model = Tool::new("model", async |_: NoInput, cx: Context| {
+        let unasked = SamplingContent::tool_result("1", Vec::new());
+        let message = SamplingMessage::new(smol_mcp::protocol::Role::User, vec![unasked]);
+        cx.sample("model", question().message(message)).await?;
+        Ok::<_, HandlerError>("done")
+    });
+    let server = builder()
+        .tool(page)
+        .tool(model)
+        .on_error(move |failure| tells.lock().unwrap().push(failure.error.to_string()))
+        .build()
+        .unwrap();
+    let all = r#"{"elicitation":{"url":{}},"sampling":{"tools":{}}}"#;
+    let failed = |meta: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"The tool failed."}}],"isError":true{meta}}}}}"#
+        )
+    };
+    with(&server, async |client| {
+        for tool in ["page", "model"] {
+            let modern = failed(&format!(r#","resultType":"complete",{META}"#));
+            assert_eq!(client.ask(&call("1", tool, "", all)).await, modern);
+        }
+        client.initialize("2025-11-25", all).await;
+        for tool in ["page", "model"] {
+            assert_eq!(client.ask(&legacy_call("1", tool)).await, failed(""));
+        }
+        client.expect_nothing().await;
+    });
+    let told = told.lock().unwrap();
+    assert_eq!(told.len(), 4);
+    assert!(
+        told[0].contains(r#"not a URL: "h.example/sign-in""#),
+        "{told:?}"
+    );
+    assert!(told[1].contains("do not pair up"), "{told:?}");
+}
+
+#[test]
+fn what_one_request_declares_another_does_not() {
+    // R13, R23
+    with(&serve(Tool::new("greet", greet)), async |client| {
+        assert_eq!(
+            client.ask(&call("1", "greet", "", ALL)).await,
+            name_required("1")
+        );
+        let missing = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32021,"message":"Missing required client capability","data":{"requiredCapabilities":{"elicitation":{"form":{}}}}}}"#;
+        assert_eq!(client.ask(&call("2", "greet", "", "{}")).await, missing);
+        // Not even what a legacy session of the same connection has agreed on.
+        client.initialize("2025-11-25", ALL).await;
+        assert_eq!(client.ask(&call("2", "greet", "", "{}")).await, missing);
     });
 }
 
@@ -973,6 +1036,35 @@ fn a_question_without_an_answer_times_out_and_is_cancelled() {
             .send(r#"{"jsonrpc":"2.0","id":1,"result":{"action":"decline"}}"#)
             .await;
         client.expect_nothing().await;
+    });
+}
+
+#[test]
+fn progress_does_not_keep_a_question_open_for_ever() {
+    // R45: the limit on each wait is far away, and so the one on all of them ends it.
+    let mut limits = Limits::default();
+    limits.ask_timeout = Duration::from_secs(3600);
+    limits.ask_timeout_in_all = Duration::from_millis(50);
+    let server = builder()
+        .tool(Tool::new("greet", greet))
+        .limits(limits)
+        .build()
+        .unwrap();
+    with(&server, async |client| {
+        client.initialize("2025-11-25", ALL).await;
+        client.send(&legacy_call("1", "greet")).await;
+        assert!(client.next().await.contains("elicitation/create"));
+        for progress in 1..100 {
+            client
+                .send(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":1,"progress":{progress}}}}}"#
+                ))
+                .await;
+        }
+        client.expect(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"The request timed out","requestId":1}}"#).await;
+        client
+            .expect(&legacy_failure("1", "The client did not answer in time."))
+            .await;
     });
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use client::{META, modern, with};
 use serde_json::Value;
 use smol_mcp::protocol::{
-    PromptInfo, PromptResult, ResourceContents, ResourceInfo, ResourceTemplateInfo,
+    LogLevel, PromptInfo, PromptResult, ResourceContents, ResourceInfo, ResourceTemplateInfo,
 };
 use smol_mcp::{
     Builder, Context, Limits, List, NoInput, Prompt, Resource, ResourceTemplate, Server, Tool,
@@ -453,15 +453,17 @@ fn a_handler_may_change_the_list_it_stands_in() {
 
 #[test]
 fn what_a_call_says_is_no_part_of_a_subscription() {
-    // R242, R128, R152
+    // R225, R242, R128, R152
     let busy = Tool::new("busy", async |_: NoInput, cx: Context| {
         cx.progress(1, 2, "half");
+        cx.log(LogLevel::Error, "hot");
         cx.server().list_changed(List::Tools);
         smol::future::yield_now().await;
         "done"
     });
     let server = Server::builder("t", "0")
         .tool(busy)
+        .logging()
         .list_changed([List::Tools])
         .build()
         .unwrap();
@@ -471,19 +473,30 @@ fn what_a_call_says_is_no_part_of_a_subscription() {
             client.ask(&listen("1", filter)).await,
             acknowledged("1", filter)
         );
-        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"busy","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"p"}}}"#;
+        let call = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"busy","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"debug","progressToken":"p"}}}"#;
         client.send(call).await;
         let mut lines = [
             client.next().await,
             client.next().await,
             client.next().await,
+            client.next().await,
         ];
         lines.sort();
+        let log = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"hot"}}"#;
         let progress = r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"p","progress":1,"total":2,"message":"half"}}"#;
         let answer = format!(
             r#"{{"jsonrpc":"2.0","id":2,"result":{{"content":[{{"type":"text","text":"done"}}],"resultType":"complete",{META}}}}}"#
         );
-        assert_eq!(lines, [answer, progress.to_owned(), changed("1", "tools")]);
+        assert_eq!(
+            lines,
+            [
+                answer,
+                log.to_owned(),
+                progress.to_owned(),
+                changed("1", "tools")
+            ]
+        );
+        client.expect_nothing().await;
     });
 }
 

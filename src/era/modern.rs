@@ -307,14 +307,19 @@ pub(crate) fn seal(
 /// Keeps handlers from emitting codes that mean something else in this era, and finds the HTTP status.
 ///
 /// What a request's headers and its version are worth is decided before a handler begins, so those codes are not its
-/// to raise (2026-07-28, basic/index: the range that the protocol keeps to itself).
+/// to raise (2026-07-28, basic/index: the range that the protocol keeps to itself). That a capability is missing means
+/// nothing unless the error names it.
 pub(crate) fn adapt(mut error: RpcError) -> Refusal {
+    let names_capabilities = error
+        .data
+        .as_ref()
+        .is_some_and(|data| data["requiredCapabilities"].is_object());
     error.code = match error.code {
         RpcError::RESOURCE_NOT_FOUND => RpcError::INVALID_PARAMS,
+        RpcError::MISSING_CLIENT_CAPABILITY if names_capabilities => error.code,
         code @ (RpcError::INVALID_REQUEST
         | RpcError::METHOD_NOT_FOUND
-        | RpcError::INVALID_PARAMS
-        | RpcError::MISSING_CLIENT_CAPABILITY) => code,
+        | RpcError::INVALID_PARAMS) => code,
         -32_768..=-32_000 => RpcError::INTERNAL_ERROR,
         code => code,
     };

@@ -50,7 +50,7 @@ impl HandlerError {
     /// Creates a failure that answers the request with a JSON-RPC error instead of a result.
     ///
     /// Codes of an author's own lie outside of -32768 to -32000. There, one that is not a handler's to raise becomes
-    /// -32603.
+    /// -32603, as does -32021 unless its data has `requiredCapabilities`, an object.
     pub fn rpc(error: RpcError) -> Self {
         Self(Box::new(Kind::Rpc(error)))
     }

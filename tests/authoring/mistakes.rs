@@ -73,6 +73,38 @@ fn mistakes_in_tools_are_refused() {
     );
 }
 
+// R174, R175, R176, R177, R178
+#[test]
+fn annotations_that_no_client_could_follow_are_refused() {
+    let annotated = |properties: serde_json::Value| {
+        tool("t").input_schema(json!({ "type": "object", "properties": properties }))
+    };
+    let region = |name: &str| json!({ "type": "string", "x-mcp-header": name });
+    for properties in [
+        json!({ "a": region("") }),
+        json!({ "a": region("two words") }),
+        json!({ "a": region("a\r\nb") }),
+        json!({ "a": region("größe") }),
+        json!({ "a": region("Region"), "b": region("REGION") }),
+        json!({ "a": { "type": "number", "x-mcp-header": "A" } }),
+        json!({ "a": { "type": "object", "x-mcp-header": "A" } }),
+        json!({ "a": { "type": "array", "items": region("A") } }),
+        json!({ "a": { "anyOf": [region("A")] } }),
+    ] {
+        let err = builder().tool(annotated(properties.clone())).build();
+        let err = err.expect_err(&properties.to_string());
+        assert!(err.is_definition());
+        let said = err.to_string();
+        assert!(said.starts_with("tool \"t\": x-mcp-header at "), "{said}");
+    }
+    let fine = json!({
+        "a": region("Region"),
+        "b": { "type": "integer", "x-mcp-header": "Count" },
+        "c": { "type": "object", "properties": { "d": { "type": "boolean", "x-mcp-header": "Deep" } } },
+    });
+    assert!(builder().tool(annotated(fine)).build().is_ok());
+}
+
 #[cfg(not(feature = "validate"))]
 #[test]
 fn an_output_schema_that_nobody_would_check_is_refused() {

@@ -127,6 +127,39 @@ fn older_dialects_are_told_apart_by_their_name() {
     );
 }
 
+// R348, R349: what is named and what is not named are the same, and not an older dialect.
+#[test]
+fn a_schema_without_a_dialect_is_of_2020_12() {
+    for dialect in [None, Some("https://json-schema.org/draft/2020-12/schema")] {
+        let mut schema = json!({
+            "type": "object",
+            "properties": {
+                // Both keywords are younger than draft 7, which would ignore them.
+                "pair": { "type": "array", "prefixItems": [{ "type": "string" }], "items": false },
+                "a": {},
+            },
+            "dependentRequired": { "a": ["pair"] },
+        });
+        if let Some(dialect) = dialect {
+            schema["$schema"] = json!(dialect);
+        }
+        each(
+            any().input_schema(schema),
+            &[
+                (r#"{"pair":["x"]}"#, Ok("14")),
+                (
+                    r#"{"pair":[1]}"#,
+                    Err("Invalid argument 'pair[0]': 1 is not of type \"string\"."),
+                ),
+                (
+                    r#"{"a":1}"#,
+                    Err("Invalid arguments: \"pair\" is a required property."),
+                ),
+            ],
+        );
+    }
+}
+
 #[track_caller]
 fn refused(tool: Tool, expected: &str) {
     let err = builder().tool(tool).build().expect_err(expected);

@@ -187,7 +187,8 @@ fn an_answer_for_a_client_that_takes_streams_alone_is_one_event() {
         let exchange = serving
             .send(&Req::play("1").with("accept", "text/event-stream"))
             .await;
-        let lacking = RpcError::new(RpcError::MISSING_CLIENT_CAPABILITY, "Needs more");
+        let lacking = RpcError::new(RpcError::MISSING_CLIENT_CAPABILITY, "Needs more")
+            .with_data(serde_json::json!({ "requiredCapabilities": { "sampling": {} } }));
         stage.playing().await.fail(HandlerError::rpc(lacking));
         let reply = exchange.reply().await;
         assert_eq!(

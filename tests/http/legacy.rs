@@ -224,10 +224,11 @@ fn the_body_decides_the_era_row_by_row() {
     });
 }
 
-// legacy.md §16.1 row 6; R113, R114
+// legacy.md §16.1 row 6; R113, R114, R325: no two are alike
 #[test]
 fn initialize_opens_a_session_whatever_the_version_header_says() {
     every_way(async |_, serving| {
+        let mut sessions = std::collections::BTreeSet::new();
         for version in ["2025-11-25", "2025-06-18", "2024-11-05"] {
             let request = initialize(version)
                 .with("mcp-protocol-version", "nonsense")
@@ -241,6 +242,7 @@ fn initialize_opens_a_session_whatever_the_version_header_says() {
             assert!(
                 session.len() >= 32 && session.bytes().all(|byte| (0x21..0x7f).contains(&byte))
             );
+            assert!(sessions.insert(session.to_owned()));
         }
     });
 }

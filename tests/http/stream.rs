@@ -49,11 +49,11 @@ fn an_error_after_the_head_is_the_last_event() {
         playing.progress(1);
         assert_eq!(exchange.head().await.0, 200);
         exchange.piece().await.unwrap();
-        playing.fail(HandlerError::rpc(RpcError::new(-32021, "Needs more")));
-        assert_eq!(
-            exchange.rest().await,
-            event(&error("1", -32021, "Needs more"))
-        );
+        let missing = serde_json::json!({ "requiredCapabilities": {} });
+        let lacking = RpcError::new(-32021, "Needs more").with_data(missing);
+        playing.fail(HandlerError::rpc(lacking));
+        let last = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32021,"message":"Needs more","data":{"requiredCapabilities":{}}}}"#;
+        assert_eq!(exchange.rest().await, event(last));
     });
 }
 
@@ -195,6 +195,31 @@ fn streams_of_a_session_have_no_ids_without_a_store() {
             body.ends_with(&event(&legacy_said("1", "played"))),
             "{body}"
         );
+    });
+}
+
+// R107, R108, R109
+#[test]
+fn what_a_call_says_leaves_on_its_own_stream_though_another_is_open() {
+    every_way(async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        let get = Req::new("GET")
+            .with("accept", "text/event-stream")
+            .with("mcp-session-id", &session);
+        let mut other = serving.send(&get).await;
+        other.head().await;
+        let mut exchange = serving.send(&Req::legacy_play(&session, "1")).await;
+        let playing = stage.playing().await;
+        playing.progress(7);
+        exchange.head().await;
+        playing.finish("played");
+        let own = exchange.rest().await;
+        assert!(own.contains("\"progress\":7"), "{own}");
+        assert!(own.ends_with(&event(&legacy_said("1", "played"))), "{own}");
+        let delete = Req::new("DELETE").with("mcp-session-id", &session);
+        serving.send(&delete).await.reply().await;
+        let elsewhere = other.rest().await;
+        assert_eq!(elsewhere.replace(":\n\n", ""), "");
     });
 }
 

@@ -339,7 +339,7 @@ fn a_request_without_what_the_era_wants_is_told_what_is_missing() {
     }
 }
 
-// R21, R22: who the client says it is changes nothing.
+// R21, R22, R27: who the client says it is changes nothing, nor do keys that mean nothing here.
 #[test]
 fn a_request_is_served_whoever_the_client_says_it_is() {
     let talk = Talk::modern();
@@ -352,12 +352,40 @@ fn a_request_is_served_whoever_the_client_says_it_is() {
         "",
         r#","io.modelcontextprotocol/clientInfo":{"name":"evil","version":""}"#,
         r#","com.example/x":[{}]"#,
+        r#","io.modelcontextprotocol/unheard-of":"2026-07-28","mcp.dev/x":null"#,
     ] {
         let line = format!(
             r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo","_meta":{{{both}}}{more}}}}}}}"#
         );
         talk.says(line, &[answer]);
     }
+}
+
+// R11, R357, R359, R360: what the client could take and the server does not have.
+#[test]
+fn an_extension_that_is_not_offered_changes_nothing() {
+    let talk = Talk::modern();
+    let extended = META.replace(
+        r#""io.modelcontextprotocol/clientCapabilities":{}"#,
+        r#""io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{},"com.example/x":{}}}"#,
+    );
+    assert_ne!(extended, META);
+    let call = |rest: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{{"name":"echo",{rest}{extended}}}}}"#
+        )
+    };
+    let answer =
+        r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"{}"}],$SEAL}}"#;
+    talk.says(call(""), &[answer]);
+    talk.says(call(r#""task":{"ttl":1000},"#), &[answer]);
+    let tasks =
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"tasks/get","params":{{{extended}}}}}"#);
+    talk.says(tasks, &[&error("7", -32601, "Method not found: tasks/get")]);
+    let discover =
+        format!(r#"{{"jsonrpc":"2.0","id":7,"method":"server/discover","params":{{{extended}}}}}"#);
+    let capabilities = &talk.asks(discover)["result"]["capabilities"];
+    assert_eq!(capabilities.to_string(), r#"{"tools":{}}"#);
 }
 
 #[test]

@@ -504,6 +504,35 @@ fn an_older_revision_is_told_of_results_only_what_it_knows() {
     }
 }
 
+// R172: older revisions know structured results that are objects alone.
+#[test]
+fn a_schema_of_results_that_are_no_objects_is_not_told_to_older_revisions() {
+    let tool = |name: &str, kind: &str| {
+        Tool::new(name, |_: NoInput| async {}).output_schema_unchecked(json!({ "type": kind }))
+    };
+    let server = Server::builder("t", "1")
+        .tool(tool("list", "array"))
+        .tool(tool("map", "object"))
+        .build()
+        .unwrap();
+    for version in Version::ALL {
+        let listed = ask(&server, version, "tools/list", json!({})).unwrap();
+        let told = [0, 1].map(|at| listed["tools"][at].get("outputSchema").is_some());
+        let modern = version == Version::V2026_07_28;
+        assert_eq!(told, [modern, version >= Version::V2025_06_18], "{version}");
+    }
+}
+
+// R372: without the capability for it, the call is served as any other.
+#[test]
+fn a_wish_for_a_task_is_ignored() {
+    let talk = Talk::legacy(Version::V2025_11_25);
+    talk.says(
+        r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","task":{"ttl":60000}}}"#,
+        &[r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"{}"}]}}"#],
+    );
+}
+
 // R335, legacy.md §13: what is not found, by handler and by registry.
 #[test]
 fn each_era_has_its_own_code_for_what_is_not_found() {

@@ -6,9 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use smol_mcp::protocol::{PromptInfo, ResourceContents, ResourceInfo, RpcError, Version};
+use smol_mcp::protocol::{
+    Completion, PromptArgument, PromptInfo, PromptResult, ResourceContents, ResourceInfo,
+    ResourceTemplateInfo, RpcError, Version,
+};
 use smol_mcp::testing::Client;
-use smol_mcp::{Context, HandlerError, NoInput, Prompt, Resource, Server, Structured, Tool};
+use smol_mcp::{
+    Context, HandlerError, NoInput, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
+};
 
 use crate::talk::{self, Talk};
 
@@ -50,6 +55,11 @@ async fn fail(input: Fail, cx: Context) -> Result<String, HandlerError> {
         "rpc" => {
             let code = input.code.unwrap_or(-32602);
             let error = RpcError::new(code, "as the author says").with_data(json!({ "own": 1 }));
+            return Err(HandlerError::rpc(error));
+        }
+        "missing" => {
+            let data = json!({ "requiredCapabilities": { "sampling": {} } });
+            let error = RpcError::new(-32_021, "as the author says").with_data(data);
             return Err(HandlerError::rpc(error));
         }
         "deadline" => {
@@ -185,7 +195,6 @@ fn an_authors_error_code_never_means_what_the_protocol_defines_otherwise() {
         (-32_769, -32_769, -32_769),
         (-32_602, -32_602, -32_602),
         (-32_603, -32_603, -32_603),
-        (-32_021, -32_021, -32_602),
         // Not defined in this era, or not an author's to raise.
         (-32_002, -32_602, -32_002),
         (-32_042, -32_603, -32_042),
@@ -199,6 +208,8 @@ fn an_authors_error_code_never_means_what_the_protocol_defines_otherwise() {
         (-32_700, -32_603, -32_603),
         (-32_020, -32_603, -32_602),
         (-32_022, -32_603, -32_602),
+        // It says which capability is missing, or it is not this error; below.
+        (-32_021, -32_603, -32_602),
     ] {
         let line = call(&format!(r#"{{"how":"rpc","code":{code}}}"#));
         let error = |code: i64| {
@@ -209,6 +220,8 @@ fn an_authors_error_code_never_means_what_the_protocol_defines_otherwise() {
         talk.says(&line, &[&error(modern)]);
         legacy.says(line.replace(",$META", ""), &[&error(earlier)]);
     }
+    let missing = r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32021,"message":"as the author says","data":{"requiredCapabilities":{"sampling":{}}}}}"#;
+    talk.says(call(r#"{"how":"missing"}"#), &[missing]);
     assert!(told.lock().unwrap().is_empty());
 }
 
@@ -298,6 +311,221 @@ fn wrong_arguments_are_told_to_the_model() {
     // Arguments that are left out are none.
     let line = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"take",$META}}"#;
     assert!(talk.asks(line)["result"]["isError"].as_bool().unwrap());
+}
+
+/// A server with a prompt and completion for it, which fail when they are told to.
+fn prompting() -> (Server, Told) {
+    let told = Told::default();
+    let tells = told.clone();
+    let info = PromptInfo::new("review")
+        .argument(PromptArgument::required("file"))
+        .argument(PromptArgument::optional("how"));
+    let prompt = Prompt::new(info, |arguments: smol_mcp::Arguments, _| async move {
+        match &*arguments["file"] {
+            "fail" => Err(Secret(None)),
+            file => Ok(PromptResult::user(file)),
+        }
+    });
+    let template = ResourceTemplate::new(
+        ResourceTemplateInfo::new("log:///{build}", "log"),
+        |uri, _, _| async move { ResourceContents::text(uri, "") },
+    );
+    let server = talk::builder()
+        .prompt(prompt)
+        .resource_template(template.unwrap())
+        .completion(|request, _| async move {
+            match &*request.value {
+                "fail" => Err(Secret(None).into()),
+                value => Ok(Completion::new([value])),
+            }
+        })
+        .on_error(move |failure| tells.lock().unwrap().push(failure.error.to_string()))
+        .build()
+        .unwrap();
+    (server, told)
+}
+
+/// The result of a request, or the code of its error, in each era.
+fn in_each_era(
+    server: &Server,
+    method: &str,
+    params: &Value,
+    expected: Result<Value, (i64, &str)>,
+) {
+    for version in Version::ALL {
+        smol::block_on(async {
+            let client = match version {
+                Version::V2026_07_28 => Client::new(server),
+                version => Client::legacy(server, version).await,
+            };
+            let answer = client.request(method, params.clone()).await;
+            match &expected {
+                Ok(members) => {
+                    let answer = answer.unwrap();
+                    for (name, value) in members.as_object().unwrap() {
+                        assert_eq!(&answer[name], value, "{version} {method} {params}");
+                    }
+                }
+                Err((code, message)) => {
+                    let error = answer.unwrap_err();
+                    assert_eq!(
+                        (error.code, &*error.message),
+                        (*code, *message),
+                        "{version} {params}"
+                    );
+                }
+            }
+        });
+    }
+}
+
+// R206, R207, R209
+#[test]
+fn a_prompt_that_does_not_fit_is_refused() {
+    let (server, told) = prompting();
+    let prompt = "Invalid 'arguments'";
+    let got = json!([{ "role": "user", "content": { "type": "text", "text": "a" } }]);
+    for (params, expected) in [
+        (
+            json!({ "name": "review", "arguments": { "file": "a" } }),
+            Ok(json!({ "messages": got })),
+        ),
+        (
+            json!({ "name": "nope" }),
+            Err((-32602, "Unknown prompt: nope")),
+        ),
+        (
+            json!({ "name": "REVIEW" }),
+            Err((-32602, "Unknown prompt: REVIEW")),
+        ),
+        (json!({}), Err((-32602, "Missing 'name'"))),
+        (
+            json!({ "name": "review" }),
+            Err((-32602, "Missing argument: file")),
+        ),
+        (
+            json!({ "name": "review", "arguments": { "how": "well" } }),
+            Err((-32602, "Missing argument: file")),
+        ),
+    ] {
+        in_each_era(&server, "prompts/get", &params, expected);
+    }
+    for arguments in [
+        json!({ "file": 7 }),
+        json!([]),
+        json!("a"),
+        json!({ "file": null }),
+    ] {
+        let params = json!({ "name": "review", "arguments": arguments });
+        let answer = smol::block_on(Client::new(&server).request("prompts/get", params.clone()));
+        let error = answer.unwrap_err();
+        assert_eq!(error.code, -32602, "{params}");
+        assert!(error.message.starts_with(prompt), "{}", error.message);
+    }
+    assert!(told.lock().unwrap().is_empty());
+}
+
+// R208, R218: what went wrong inside is the operator's alone.
+#[test]
+fn a_failure_of_a_prompt_or_a_completion_is_an_internal_error() {
+    let (server, told) = prompting();
+    let internal = || Err((-32603, "Internal error"));
+    let params = json!({ "name": "review", "arguments": { "file": "fail" } });
+    in_each_era(&server, "prompts/get", &params, internal());
+    let reference = json!({ "type": "ref/prompt", "name": "review" });
+    let params = json!({ "ref": reference, "argument": { "name": "file", "value": "fail" } });
+    in_each_era(&server, "completion/complete", &params, internal());
+    assert_eq!(*told.lock().unwrap(), ["password=hunter2"; 10]);
+}
+
+// R214, R216, R217, R220
+#[test]
+fn completion_is_declared_and_checked_where_there_is_one() {
+    let (server, _) = prompting();
+    for version in Version::ALL {
+        let declared = smol::block_on(async {
+            match version {
+                Version::V2026_07_28 => {
+                    let client = Client::new(&server);
+                    client.request("server/discover", json!({})).await.unwrap()
+                }
+                version => {
+                    let client = Client::new(&server);
+                    let about = json!({ "name": "c", "version": "0" });
+                    let params = json!({ "protocolVersion": version.as_str(), "capabilities": {}, "clientInfo": about });
+                    let request = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params });
+                    client.send(request.to_string()).await;
+                    let answer: Value =
+                        serde_json::from_str(&client.line().await.unwrap()).unwrap();
+                    answer["result"].clone()
+                }
+            }
+        });
+        // The oldest revision completes without a word for it.
+        let expected = match version {
+            Version::V2024_11_05 => Value::Null,
+            _ => json!({}),
+        };
+        assert_eq!(
+            declared["capabilities"]["completions"], expected,
+            "{version}"
+        );
+    }
+    let ask = |reference: Value, name: &str| json!({ "ref": reference, "argument": { "name": name, "value": "a" } });
+    let prompt = |name: &str| json!({ "type": "ref/prompt", "name": name });
+    let resource = |uri: &str| json!({ "type": "ref/resource", "uri": uri });
+    let found = json!({ "completion": { "values": ["a"] } });
+    for (params, expected) in [
+        (ask(prompt("review"), "file"), Ok(found.clone())),
+        (ask(resource("log:///{build}"), "build"), Ok(found)),
+        (
+            ask(prompt("nope"), "file"),
+            Err((-32602, "Unknown prompt: nope")),
+        ),
+        (
+            ask(prompt("review"), "nope"),
+            Err((-32602, "Unknown argument: nope")),
+        ),
+    ] {
+        in_each_era(&server, "completion/complete", &params, expected);
+    }
+    let client = Client::new(&server);
+    for params in [
+        json!({ "ref": prompt("review") }),
+        json!({ "argument": { "name": "file", "value": "a" } }),
+        json!({ "ref": prompt("review"), "argument": { "name": "file" } }),
+        json!({ "ref": prompt("review"), "argument": { "name": "file", "value": 7 } }),
+        ask(json!({ "type": "ref/tool", "name": "echo" }), "file"),
+        ask(resource("nowhere:///"), "build"),
+    ] {
+        let answer = smol::block_on(client.request("completion/complete", params.clone()));
+        assert_eq!(answer.map_err(|error| error.code), Err(-32602), "{params}");
+    }
+    let without = Client::new(&failing().0);
+    let params = ask(prompt("fails"), "file");
+    let answer = smol::block_on(without.request("completion/complete", params));
+    assert_eq!(answer.map_err(|error| error.code), Err(-32601));
+}
+
+// R191, R192, R195: an error, with the address in its data, and no empty contents.
+#[test]
+fn a_resource_that_is_not_found_is_named_in_the_error() {
+    let (server, _) = failing();
+    for version in Version::ALL {
+        let error = smol::block_on(async {
+            let client = match version {
+                Version::V2026_07_28 => Client::new(&server),
+                version => Client::legacy(&server, version).await,
+            };
+            let params = json!({ "uri": "nowhere:///x" });
+            client.request("resources/read", params).await.unwrap_err()
+        });
+        assert_eq!(
+            error.data,
+            Some(json!({ "uri": "nowhere:///x" })),
+            "{version}"
+        );
+    }
 }
 
 // R331, R57: methods that are not there, not offered, or of the other era.

@@ -5,7 +5,7 @@ use smol_mcp::protocol::{
     Cache, PromptInfo, PromptResult, ResourceContents, ResourceInfo, ResourceTemplateInfo,
 };
 use smol_mcp::testing::Client;
-use smol_mcp::{Limits, NoInput, Prompt, Resource, ResourceTemplate, Server, Tool};
+use smol_mcp::{Limits, List, NoInput, Prompt, Resource, ResourceTemplate, Server, Tool};
 
 use crate::transport::Era;
 
@@ -207,6 +207,55 @@ fn a_list_is_the_same_on_every_connection() {
             client.call("a", json!({})).await;
         });
     }
+}
+
+// R156, R187, R203
+#[test]
+fn a_kind_that_is_declared_lists_nothing_when_it_is_empty() {
+    let server = Server::builder("t", "1")
+        .list_changed([List::Tools, List::Prompts, List::Resources])
+        .build()
+        .unwrap();
+    for era in Era::ALL {
+        smol::block_on(async {
+            let client = client(&server, era).await;
+            for (method, member) in LISTS {
+                let page = client.request(method, json!({})).await.unwrap();
+                assert_eq!(page[member], json!([]), "{era:?} {method}");
+                assert_eq!(page.get("nextCursor"), None);
+            }
+        });
+    }
+}
+
+// R157, R188, R204: neither what was asked before nor who asks changes what there is.
+#[test]
+fn what_was_asked_before_changes_no_list() {
+    let server = paged(10, 3);
+    smol::block_on(async {
+        let (one, two) = (Client::new(&server), Client::new(&server));
+        let mut before = Vec::new();
+        for (method, _) in LISTS {
+            before.push(one.request(method, json!({})).await.unwrap());
+        }
+        for (method, params) in [
+            ("tools/call", json!({ "name": "n0" })),
+            ("tools/call", json!({ "name": "none" })),
+            ("resources/read", json!({ "uri": "r:n0" })),
+            ("resources/read", json!({ "uri": "t:n0/new" })),
+            ("resources/read", json!({ "uri": "r:none" })),
+            ("prompts/get", json!({ "name": "n0" })),
+            ("prompts/get", json!({ "name": "none" })),
+        ] {
+            let _ = one.request(method, params).await;
+        }
+        for (at, (method, _)) in LISTS.into_iter().enumerate() {
+            for client in [&one, &two] {
+                let after = client.request(method, json!({})).await.unwrap();
+                assert_eq!(after, before[at], "{method}");
+            }
+        }
+    });
 }
 
 // R164: names are told apart by their case, and none stands twice.
