@@ -153,6 +153,11 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
         name: name.to_owned(),
         ..Role::default()
     };
+    let checking = stage.clone();
+    let check = move |_: serde_json::Value, cx: Context| {
+        let checking = checking.clone().play(named("check"), cx);
+        async move { checking.await.map(drop) }
+    };
     let on_resource = stage.clone();
     let on_template = stage.clone();
     let on_prompt = stage.clone();
@@ -179,6 +184,8 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
     builder
         .logging()
         .tool(Tool::new("play", play(stage)))
+        .tool(Tool::new("checked", play(stage)).check_with(check))
+        .tool(Tool::new("timed", play(stage)).deadline(Duration::from_millis(10)))
         .tool(Tool::new("echo", |input: serde_json::Value| async move {
             input.to_string()
         }))
@@ -276,6 +283,23 @@ impl Director {
                 Some(Ok(event)) => self.note(event),
                 Some(Err(_)) => panic!("the stage is gone, expected {event:?}; {:?}", self.seen),
                 None => panic!("expected {event:?}, got {:?}", self.seen),
+            }
+        }
+    }
+
+    /// Waits for an event that begins so, and returns the rest of it.
+    #[cfg(feature = "http")]
+    #[track_caller]
+    pub(crate) fn expect_that(&mut self, begins: &str) -> String {
+        loop {
+            let found = self.seen.keys().find(|event| event.starts_with(begins));
+            if let Some(event) = found.cloned() {
+                self.expect(&event);
+                return event[begins.len()..].to_owned();
+            }
+            match block_on(self.events.recv()) {
+                Some(Ok(event)) => self.note(event),
+                _ => panic!("expected {begins:?}, got {:?}", self.seen),
             }
         }
     }
