@@ -116,11 +116,11 @@ fn observe(row: &str, column: Column, era: Era, way: Way) -> String {
         Some(lines) => &mut **lines,
         None => &mut http,
     };
-    let call = |tool: &str| json!({ "name": tool, "arguments": { "name": "one" } });
+    let call = json!({ "name": "play", "arguments": { "name": "one" } });
     let mut answered = true;
     match row {
         "`notifications/cancelled` with its id" => {
-            client.begin(1000, "tools/call", call("play"));
+            client.begin(1000, "tools/call", call);
             director.expect("begun one");
             let params = json!({ "requestId": 1000, "reason": "enough" });
             let method = "notifications/cancelled";
@@ -135,31 +135,37 @@ fn observe(row: &str, column: Column, era: Era, way: Way) -> String {
         }
         "the client closes its response or connection" if is_lines => return NOTHING.to_owned(),
         "the client closes its response or connection" => {
-            http.begin(1000, "tools/call", call("play"));
+            http.begin(1000, "tools/call", call);
             director.expect("begun one");
             http.hang_up(1000);
             answered = false;
         }
         "the input, connection or session ends" if is_lines => {
-            client.begin(1000, "tools/call", call("play"));
+            client.begin(1000, "tools/call", call);
             director.expect("begun one");
             client.leave();
         }
         "the input, connection or session ends" => {
-            http.begin(1000, "tools/call", call("play"));
+            http.begin(1000, "tools/call", call);
             director.expect("begun one");
             let ended = http.delete();
             assert_eq!(ended == Some(204), column == Column::Session, "{ended:?}");
             answered = false;
         }
         "[`Server::close`]" => {
-            client.begin(1000, "tools/call", call("play"));
+            client.begin(1000, "tools/call", call);
             director.expect("begun one");
             director.close(PATIENCE);
         }
         "a deadline of the author's" => {
-            client.begin(1000, "tools/call", call("timed"));
-            director.expect("begun one");
+            // It does not heed its signal. Whoever heeds it may have something better to say.
+            let params = json!({ "name": "timed", "arguments": { "name": "one", "deaf": true } });
+            client.begin(1000, "tools/call", params);
+            let reason = director.expect_that("fired one: ");
+            let answer = client.next(1000).expect("an answer");
+            director.cue("one");
+            director.expect("left one");
+            return in_words(&reason, Some(&answer));
         }
         "the signal that was given to [`http::Endpoint::handle`]" if is_lines => {
             return NOTHING.to_owned();
