@@ -144,7 +144,7 @@ impl Drop for Left {
 
 /// Builds the server of the scenarios.
 pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
-    let (failures, cancellations) = (stage.clone(), stage.clone());
+    let (failures, cancellations, observing) = (stage.clone(), stage.clone(), stage.clone());
     let play = |stage: &Stage| {
         let stage = stage.clone();
         move |role: Role, cx: Context| stage.clone().play(role, cx)
@@ -190,6 +190,7 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
             input.to_string()
         }))
         .tool(Tool::new("report", crate::progress::report))
+        .tool(Tool::new("ask", crate::progress::ask))
         .resource(resource)
         .resource_template(template)
         .prompt(prompt)
@@ -199,6 +200,17 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
         })
         .on_error(move |failure| {
             failures.tell(format!("failure {}: {}", failure.subject, failure.error))
+        })
+        .on_progress(move |progressed| {
+            observing.tell(format!(
+                "progressed {} {} {}: {} {:?} {:?}",
+                progressed.call,
+                progressed.key,
+                progressed.method,
+                progressed.progress,
+                progressed.total,
+                progressed.message
+            ));
         })
         .on_cancelled(move |cancelled| {
             let reason = cancelled.reason.unwrap_or("-");

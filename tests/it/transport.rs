@@ -173,7 +173,10 @@ impl<Keep> Lines<Keep> {
     pub(crate) fn new(client: Client, era: Era, keep: Keep) -> Self {
         let client = match era {
             Era::Modern => client,
-            Era::Legacy(version) => smol::block_on(client.initialize(version)),
+            Era::Legacy(version) => {
+                let client = client.capabilities(json!({ "sampling": {} }));
+                smol::block_on(client.initialize(version))
+            }
         };
         let lines = Self {
             client,
@@ -207,6 +210,11 @@ pub(crate) fn owner(message: &Value) -> Option<i64> {
         None => &message["id"],
         Some("notifications/progress") => &message["params"]["progressToken"],
         Some("notifications/message") => &message["params"]["data"]["call"],
+        // What the scenarios ask names the call, for the protocol does not.
+        Some("sampling/createMessage") => {
+            let content = &message["params"]["messages"][0]["content"];
+            return content["text"].as_str().and_then(|text| text.parse().ok());
+        }
         Some(_) => return None,
     };
     id.as_i64()
