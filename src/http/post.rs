@@ -251,13 +251,21 @@ impl Post<'_> {
             }
             Intake::Call(call) => call,
         };
-        let next = call.take_next();
         let mut waiting = Waiting {
             kept: session.is_some() && self.endpoint.store.is_some() && self.accepts.stream,
             call: Guard::new(call, apart, session),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
         };
+        // The caller may have given up while the handler ran in place.
+        match self.signal.reason() {
+            None | Some(Reason::ServerClosed) => {}
+            Some(reason) => {
+                waiting.call.leave(reason);
+                return Begun::Done(aborted());
+            }
+        }
+        let next = waiting.call.call().and_then(|call| call.take_next());
         match next.and_then(|next| waiting.respond(next, self.signal)) {
             Some(response) => Begun::Done(response),
             None => Begun::Running(waiting),
@@ -500,12 +508,18 @@ impl Waiting {
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, wait: &mut Wait, watched: bool) -> Poll<Event> {
-        if let Poll::Ready(next) = self.call.poll_next(cx) {
-            return Poll::Ready(Event::Next(next));
-        }
-        match watched {
-            true => Pin::new(wait).poll(cx).map(Event::Fired),
+        let fired = match watched {
+            true => Pin::new(wait).poll(cx),
             false => Poll::Pending,
+        };
+        // An answer serves those who wait for the head, but not those who have given up meanwhile.
+        match fired {
+            Poll::Pending | Poll::Ready(Reason::Deadline(Some(PATIENCE))) => {}
+            Poll::Ready(reason) => return Poll::Ready(Event::Fired(reason)),
+        }
+        match self.call.poll_next(cx) {
+            Poll::Ready(next) => Poll::Ready(Event::Next(next)),
+            Poll::Pending => fired.map(Event::Fired),
         }
     }
 }
@@ -565,33 +579,28 @@ impl Batch {
         wait: &mut Option<Wait>,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
+        // Before the answer is looked at: who has given up meanwhile gets none.
+        match wait.as_mut().map(|wait| Pin::new(wait).poll(cx)) {
+            None | Some(Poll::Pending) => {}
+            // The signals of all calls have fired with this one; what ends within the grace is still answered.
+            Some(Poll::Ready(Reason::ServerClosed)) => *wait = None,
+            Some(Poll::Ready(reason)) => {
+                call.leave(reason);
+                return Poll::Ready(());
+            }
+        }
         match call.poll_next(cx) {
-            Poll::Ready(Next::Message(_) | Next::Release) => return Poll::Ready(()),
+            Poll::Ready(Next::Message(_) | Next::Release) => Poll::Ready(()),
             Poll::Ready(Next::Answer(answer)) => {
                 self.answers.push(answer.body);
                 call.disarm();
-                return Poll::Ready(());
+                Poll::Ready(())
             }
             Poll::Ready(Next::Silence) => {
                 call.disarm();
-                return Poll::Ready(());
-            }
-            Poll::Pending => {}
-        }
-        let Some(fired) = wait.as_mut() else {
-            return Poll::Pending;
-        };
-        match Pin::new(fired).poll(cx) {
-            Poll::Pending => Poll::Pending,
-            // The signals of all calls have fired with this one; what ends within the grace is still answered.
-            Poll::Ready(Reason::ServerClosed) => {
-                *wait = None;
-                Poll::Pending
-            }
-            Poll::Ready(reason) => {
-                call.leave(reason);
                 Poll::Ready(())
             }
+            Poll::Pending => Poll::Pending,
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Cancellation: it reaches every handler, with its reason, and nothing of the call leaves afterwards.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use smol::channel;
+use smol_mcp::{Builder, Context, Next};
 
-use crate::stage::PATIENCE;
-use crate::transport::{Era, Scene, everywhere, memory};
+use crate::stage::{self, PATIENCE};
+use crate::transport::{Era, Scene, everywhere, everywhere_here, memory};
 
 fn play(name: &str) -> Value {
     json!({ "name": name })
@@ -29,7 +32,7 @@ fn cancelled_call(scene: &mut Scene, id: i64, arguments: Value) {
 
 /// Reports of the observer, which not every way to cancel makes.
 fn expect_report(scene: &mut Scene, report: &str) {
-    if scene.client.shares_ids() {
+    if scene.client.reports_cancels() {
         scene.director.expect(report);
     }
 }
@@ -145,7 +148,7 @@ fn the_id_of_a_cancelled_call_is_reserved_until_its_handler_has_settled() {
 #[test]
 fn races_and_malformed_cancels_are_silent_and_harmless() {
     everywhere(|scene| {
-        if !scene.client.shares_ids() {
+        if !scene.client.reports_cancels() {
             return;
         }
         // Twice: the first reason stays.
@@ -208,7 +211,7 @@ fn races_and_malformed_cancels_are_silent_and_harmless() {
 #[test]
 fn the_misspelt_notification_and_a_missing_reason_cancel_as_well() {
     everywhere(|scene| {
-        if !scene.client.shares_ids() {
+        if !scene.client.reports_cancels() {
             return;
         }
         for (method, reason, id) in [
@@ -278,8 +281,7 @@ fn closing_the_server_fires_every_call_and_lets_answers_out() {
         assert_eq!(scene.text(1000), "willing ended");
         // A request that comes now is refused, not left waiting.
         scene.call(1002, "echo", json!({}));
-        let refused = json!({ "jsonrpc": "2.0", "id": 1002, "error": { "code": -32603, "message": "The server is closing" } });
-        assert_eq!(scene.client.next(1002), Some(refused));
+        scene.client.expect_refusal(1002);
         scene.director.cue("deaf");
         scene.director.expect("fired deaf: the server closed");
         assert_eq!(scene.text(1001), "deaf ended");
@@ -302,6 +304,122 @@ fn a_handler_that_outlives_the_grace_is_dropped_without_a_diagnostic() {
         scene.director.allow("fired deaf: the server closed");
         scene.director.expect_no_more();
     });
+}
+
+// P5: while the arguments are checked, with something to wait for.
+#[test]
+fn a_call_that_is_cancelled_while_its_arguments_are_checked_never_starts_its_handler() {
+    everywhere(|scene| {
+        scene.call(1000, "checked", play("never"));
+        scene.director.expect("begun check");
+        scene.client.cancel(1000, "enough");
+        let why = scene.client.cancelled("enough");
+        // The check has nothing against it.
+        scene.director.expect(&format!("fired check: {why}"));
+        scene.director.expect("left check");
+        expect_report(scene, "cancelled 1000: enough: aborted");
+        scene.director.settle(0);
+        scene.director.expect_no_more();
+        scene.client.silence();
+        // One that is not cancelled starts it.
+        scene.call(1001, "checked", play("one"));
+        scene.director.expect("begun check");
+        scene.director.cue("check");
+        scene.director.expect("cued check");
+        scene.director.expect("left check");
+        scene.director.expect("begun one");
+        scene.director.cue("one");
+        assert_eq!(scene.text(1001), "one ended");
+    });
+}
+
+// P6: held up before it is dispatched, as in a queue.
+#[test]
+fn a_call_that_is_cancelled_before_it_is_dispatched_never_starts_its_handler() {
+    let (tell, queued) = channel::unbounded();
+    let queue = move |builder: Builder| {
+        let tell = tell.clone();
+        builder.around(move |cx: Context, next: Next| {
+            let _ = tell.try_send(());
+            async move {
+                cx.signal().aborted().await;
+                next.run().await
+            }
+        })
+    };
+    everywhere_here(queue, |scene| {
+        let kinds = [
+            (
+                "tools/call",
+                json!({ "name": "play", "arguments": play("never") }),
+            ),
+            ("resources/read", json!({ "uri": "stage:///one" })),
+            ("prompts/get", json!({ "name": "ask" })),
+        ];
+        for ((method, params), id) in kinds.into_iter().zip(1000..) {
+            scene.client.begin(id, method, params);
+            stage::block_on(queued.recv())
+                .expect("in time")
+                .expect("a call");
+            scene.client.cancel(id, "enough");
+            expect_report(scene, &format!("cancelled {id}: enough: aborted"));
+        }
+        scene.director.settle(0);
+        scene.director.expect_no_more();
+        scene.client.silence();
+    });
+}
+
+/// Keeps what is logged of cancellations, of all tests at once.
+struct Logger(Mutex<Vec<String>>);
+
+static LOGGER: Logger = Logger(Mutex::new(Vec::new()));
+
+impl log::Log for Logger {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() == log::Level::Debug
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let line = record.args().to_string();
+        if self.enabled(record.metadata()) && line.starts_with("cancelled:") {
+            self.0.lock().unwrap().push(line);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+// R138: with its text escaped, as it is the client's.
+#[test]
+fn the_reason_of_a_cancel_is_logged() {
+    log::set_logger(&LOGGER).expect("the only logger");
+    log::set_max_level(log::LevelFilter::Debug);
+    everywhere_here(
+        |builder| builder,
+        |scene| {
+            if !scene.client.reports_cancels() {
+                return;
+            }
+            LOGGER.0.lock().unwrap().clear();
+            scene.call(4711, "play", play("one"));
+            scene.director.expect("begun one");
+            scene.client.cancel(4711, "too\n\"slow\"");
+            scene
+                .director
+                .expect(r#"cancelled 4711: too\n"slow": aborted"#);
+            scene.client.cancel(4712, "late");
+            scene.director.expect("cancelled 4712: late: nothing");
+            let logged = LOGGER.0.lock().unwrap();
+            for line in [
+                r#"cancelled: 4711 ("too\n\"slow\""), aborted: true"#,
+                r#"cancelled: 4712 ("late"), aborted: false"#,
+            ] {
+                let times = logged.iter().filter(|logged| *logged == line).count();
+                assert_eq!(times, 1, "{line} in {logged:?}");
+            }
+        },
+    );
 }
 
 // P9 of the issue: ids and cancels of one client never touch another's.
@@ -336,7 +454,7 @@ fn a_cancel_of_one_client_does_not_touch_another() {
 #[test]
 fn a_cancel_of_initialize_has_no_effect() {
     everywhere(|scene| {
-        if !scene.client.shares_ids() || scene.era == Era::Modern {
+        if !scene.client.reports_cancels() || scene.era == Era::Modern {
             return;
         }
         // The handshake of the test's client has id 1.

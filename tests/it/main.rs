@@ -12,10 +12,16 @@ mod cancel;
 mod envelope;
 mod eras;
 mod errors;
+#[cfg(feature = "http")]
+mod http;
 mod lines;
 mod lists;
 mod logs;
+#[cfg(feature = "http")]
+mod modes;
 mod progress;
 #[cfg(unix)]
 mod stdio;
 mod stress;
+#[cfg(feature = "http")]
+mod table;

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use smol_mcp::protocol::{LogLevel, Version};
-use smol_mcp::{Context, NoInput, Server, Tool};
+use smol_mcp::protocol::{CreateMessage, LogLevel, SamplingMessage, Version};
+use smol_mcp::{Context, HandlerError, NoInput, Server, Tool};
 
 use crate::talk::{self, META, Talk};
 use crate::transport::{Era, Scene, everywhere, memory};
@@ -21,6 +22,15 @@ pub(crate) async fn report(reports: Reports, cx: Context) {
     for value in reports.values {
         cx.progress(value, None, format_args!("at {value}"));
     }
+}
+
+/// What the tool `ask` does: it asks the client's model, and passes the answer on.
+pub(crate) async fn ask(_: NoInput, cx: Context) -> Result<String, HandlerError> {
+    let question = SamplingMessage::user(cx.request_id().to_string());
+    let answer = cx
+        .sample("mind", CreateMessage::new(10).message(question))
+        .await?;
+    Ok(format!("{} has answered", answer.model))
 }
 
 fn notification(token: &str, rest: &str) -> String {
@@ -283,5 +293,91 @@ fn progress_goes_to_its_own_client() {
         // Its report, and its log message.
         assert_eq!(reports(&mut scene, 1000).len(), 2);
         other.silence();
+    }
+}
+
+/// A call that asks its client, and the id and the token of what it asks.
+fn asking(scene: &mut Scene, id: i64) -> (Value, Value) {
+    scene.call(id, "ask", json!({}));
+    let mut asked = scene.client.next(id).expect("a question");
+    assert_eq!(asked["method"], "sampling/createMessage", "{asked}");
+    let token = asked["params"]["_meta"]["progressToken"].take();
+    (asked["id"].take(), token)
+}
+
+fn answer(scene: &mut Scene, id: &Value) {
+    let content = json!({ "type": "text", "text": "yes" });
+    let result = json!({ "role": "assistant", "content": content, "model": "m" });
+    let response = json!({ "jsonrpc": "2.0", "id": id, "result": result });
+    scene.client.send(&response.to_string());
+}
+
+fn tell_progress(scene: &mut Scene, params: Value) {
+    let method = "notifications/progress";
+    let told = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+    scene.client.send(&told.to_string());
+}
+
+// P22: by its token, to the observer, however the messages travel.
+#[test]
+fn progress_of_the_client_reaches_the_observer() {
+    everywhere(|scene| {
+        if scene.era == Era::Modern {
+            return;
+        }
+        let (first, token) = asking(scene, 1000);
+        let (second, other) = asking(scene, 1001);
+        let strange = json!(token.to_string());
+        for (token, progress) in [(&strange, 0.25), (&json!(9999), 0.5), (&token, 1.0)] {
+            let params = json!({ "progressToken": token, "progress": progress, "total": 2, "message": "hm" });
+            tell_progress(scene, params);
+        }
+        tell_progress(scene, json!({ "progressToken": other, "progress": 7.5 }));
+        let on = "mind sampling/createMessage";
+        scene
+            .director
+            .expect(&format!("progressed 1000 {on}: 1 Some(2.0) Some(\"hm\")"));
+        scene
+            .director
+            .expect(&format!("progressed 1001 {on}: 7.5 None None"));
+        answer(scene, &second);
+        assert_eq!(scene.text(1001), "m has answered");
+        // Of what has been answered it is no news.
+        tell_progress(scene, json!({ "progressToken": other, "progress": 8 }));
+        answer(scene, &first);
+        assert_eq!(scene.text(1000), "m has answered");
+        scene.director.expect_no_more();
+        scene.client.silence();
+    });
+}
+
+/// Answers a question after three times the time that there is for it, all the while with signs of life.
+fn answers_late(era: Era) -> bool {
+    let patience = Duration::from_millis(200);
+    let mut limits = crate::stage::limits();
+    limits.ask_timeout = patience;
+    let mut scene = memory(era, |builder| builder.limits(limits));
+    let (id, token) = asking(&mut scene, 1000);
+    let begun = Instant::now();
+    let mut progress = 0;
+    while begun.elapsed() < patience * 3 {
+        progress += 1;
+        let params = json!({ "progressToken": token, "progress": progress });
+        tell_progress(&mut scene, params);
+        // With its answer the report before it has been read.
+        scene.call(2000, "echo", json!({}));
+        assert_eq!(scene.text(2000), "{}");
+    }
+    answer(&mut scene, &id);
+    scene.text(1000) == "m has answered"
+}
+
+// P22: a sign of life begins the wait anew. A machine that stands still may well spoil that, if not always.
+#[test]
+fn progress_of_the_client_reaches_the_request_that_waits() {
+    for era in Era::ALL {
+        if era != Era::Modern {
+            assert!((0..20).any(|_| answers_late(era)));
+        }
     }
 }

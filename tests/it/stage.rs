@@ -144,7 +144,7 @@ impl Drop for Left {
 
 /// Builds the server of the scenarios.
 pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
-    let (failures, cancellations) = (stage.clone(), stage.clone());
+    let (failures, cancellations, observing) = (stage.clone(), stage.clone(), stage.clone());
     let play = |stage: &Stage| {
         let stage = stage.clone();
         move |role: Role, cx: Context| stage.clone().play(role, cx)
@@ -152,6 +152,11 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
     let named = |name: &str| Role {
         name: name.to_owned(),
         ..Role::default()
+    };
+    let checking = stage.clone();
+    let check = move |_: serde_json::Value, cx: Context| {
+        let checking = checking.clone().play(named("check"), cx);
+        async move { checking.await.map(drop) }
     };
     let on_resource = stage.clone();
     let on_template = stage.clone();
@@ -179,10 +184,13 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
     builder
         .logging()
         .tool(Tool::new("play", play(stage)))
+        .tool(Tool::new("checked", play(stage)).check_with(check))
+        .tool(Tool::new("timed", play(stage)).deadline(Duration::from_millis(10)))
         .tool(Tool::new("echo", |input: serde_json::Value| async move {
             input.to_string()
         }))
         .tool(Tool::new("report", crate::progress::report))
+        .tool(Tool::new("ask", crate::progress::ask))
         .resource(resource)
         .resource_template(template)
         .prompt(prompt)
@@ -192,6 +200,17 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
         })
         .on_error(move |failure| {
             failures.tell(format!("failure {}: {}", failure.subject, failure.error))
+        })
+        .on_progress(move |progressed| {
+            observing.tell(format!(
+                "progressed {} {} {}: {} {:?} {:?}",
+                progressed.call,
+                progressed.key,
+                progressed.method,
+                progressed.progress,
+                progressed.total,
+                progressed.message
+            ));
         })
         .on_cancelled(move |cancelled| {
             let reason = cancelled.reason.unwrap_or("-");
@@ -276,6 +295,23 @@ impl Director {
                 Some(Ok(event)) => self.note(event),
                 Some(Err(_)) => panic!("the stage is gone, expected {event:?}; {:?}", self.seen),
                 None => panic!("expected {event:?}, got {:?}", self.seen),
+            }
+        }
+    }
+
+    /// Waits for an event that begins so, and returns the rest of it.
+    #[cfg(feature = "http")]
+    #[track_caller]
+    pub(crate) fn expect_that(&mut self, begins: &str) -> String {
+        loop {
+            let found = self.seen.keys().find(|event| event.starts_with(begins));
+            if let Some(event) = found.cloned() {
+                self.expect(&event);
+                return event[begins.len()..].to_owned();
+            }
+            match block_on(self.events.recv()) {
+                Some(Ok(event)) => self.note(event),
+                _ => panic!("expected {begins:?}, got {:?}", self.seen),
             }
         }
     }

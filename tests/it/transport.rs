@@ -1,4 +1,4 @@
-//! One client's way to a server: over memory, or over the standard streams of a child process.
+//! One client's way to a server: over memory, the standard streams of a child process, or HTTP.
 //!
 //! A transport hides how requests are told apart and how a client gives one up, so that one scenario runs over all.
 
@@ -10,6 +10,8 @@ use smol_mcp::protocol::Version;
 use smol_mcp::testing::Client;
 use smol_mcp::{Builder, Server};
 
+#[cfg(feature = "http")]
+use crate::http::Way;
 use crate::stage::{self, Director};
 
 /// Under which rules a client speaks.
@@ -57,8 +59,14 @@ pub(crate) trait Transport {
     /// Sends something that is no request, as it is.
     fn send(&mut self, message: &str);
 
-    /// Tells whether requests of one connection share their ids.
+    /// Tells whether requests of one connection share their ids, and a stream that can be read after [`leave`](Self::leave).
     fn shares_ids(&self) -> bool;
+
+    /// Tells whether a client gives requests up by notification, which the observer of the server is told.
+    fn reports_cancels(&self) -> bool;
+
+    /// Asserts that a request is refused which came after the server had begun to close.
+    fn expect_refusal(&mut self, id: i64);
 }
 
 /// One situation: a client in its era, and the stage of its server.
@@ -114,7 +122,27 @@ fn transports() -> Vec<(&'static str, Open)> {
         ("memory", |era| memory(era, |builder| builder)),
         #[cfg(unix)]
         ("child", crate::stdio::child),
+        #[cfg(feature = "http")]
+        ("http", |era| {
+            crate::http::scene(Way::Listener, era, |builder| builder)
+        }),
+        #[cfg(feature = "tide")]
+        ("tide", |era| {
+            crate::http::scene(Way::Tide, era, |builder| builder)
+        }),
     ]
+}
+
+/// Runs a scenario over every transport that serves from this process, with a server of the scenario's own making.
+#[track_caller]
+pub(crate) fn everywhere_here(build: impl Fn(Builder) -> Builder, scenario: impl Fn(&mut Scene)) {
+    for era in Era::ALL {
+        scenario(&mut memory(era, &build));
+        #[cfg(feature = "http")]
+        for way in Way::ALL {
+            scenario(&mut crate::http::scene(*way, era, &build));
+        }
+    }
 }
 
 /// A scene in memory, with a server of the scenario's own making.
@@ -145,7 +173,10 @@ impl<Keep> Lines<Keep> {
     pub(crate) fn new(client: Client, era: Era, keep: Keep) -> Self {
         let client = match era {
             Era::Modern => client,
-            Era::Legacy(version) => smol::block_on(client.initialize(version)),
+            Era::Legacy(version) => {
+                let client = client.capabilities(json!({ "sampling": {} }));
+                smol::block_on(client.initialize(version))
+            }
         };
         let lines = Self {
             client,
@@ -179,6 +210,11 @@ pub(crate) fn owner(message: &Value) -> Option<i64> {
         None => &message["id"],
         Some("notifications/progress") => &message["params"]["progressToken"],
         Some("notifications/message") => &message["params"]["data"]["call"],
+        // What the scenarios ask names the call, for the protocol does not.
+        Some("sampling/createMessage") => {
+            let content = &message["params"]["messages"][0]["content"];
+            return content["text"].as_str().and_then(|text| text.parse().ok());
+        }
         Some(_) => return None,
     };
     id.as_i64()
@@ -235,5 +271,15 @@ impl<Keep> Transport for Lines<Keep> {
 
     fn shares_ids(&self) -> bool {
         true
+    }
+
+    fn reports_cancels(&self) -> bool {
+        true
+    }
+
+    fn expect_refusal(&mut self, id: i64) {
+        let error = json!({ "code": -32603, "message": "The server is closing" });
+        let refused = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+        assert_eq!(self.next(id), Some(refused));
     }
 }
