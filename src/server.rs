@@ -52,8 +52,8 @@ use self::seal::Seal;
 use self::subscriptions::{Bus, Change};
 use crate::era::{Offers, Stamp};
 use crate::executor::Spawner;
-use crate::protocol::{Implementation, Version};
 use crate::protocol::jsonrpc::Id;
+use crate::protocol::{Implementation, Version};
 use crate::signal::{Controller, Reason, Signal};
 
 /// An MCP server: tools, resources and prompts, ready to be served by any transport.
