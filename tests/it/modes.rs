@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use smol::channel;
 use smol_mcp::http::{Body, Endpoint, MemoryStore};
+use smol_mcp::protocol::Version;
 use smol_mcp::signal::{Controller, Reason, Signal};
 use smol_mcp::{Context, NoInput, Tool};
 
@@ -337,6 +338,43 @@ fn a_callers_own_signal_cancels_its_own_request_with_its_own_reason() {
         let (status, text) = read(other);
         assert_eq!(status, 200);
         assert!(text.contains("other ended"), "{text}");
+    }
+}
+
+// P3, P7: what a handler comes to after its caller's signal has fired does not leave, however near the two are.
+#[test]
+fn an_answer_that_is_ready_when_the_callers_signal_has_fired_does_not_leave() {
+    for era in Era::ALL {
+        for waits in [false, true] {
+            let controller = Arc::new(Controller::new());
+            let signal = controller.signal();
+            let give_up = move |_: NoInput| {
+                let controller = controller.clone();
+                async move {
+                    if waits {
+                        // The rest is run by the executor.
+                        smol::future::yield_now().await;
+                    }
+                    controller.abort(Reason::application("enough"));
+                    "done"
+                }
+            };
+            let site = Site::with(
+                Way::Listener,
+                |builder| builder.tool(Tool::new("give_up", give_up)),
+                |endpoint| endpoint,
+            );
+            let direct = Direct::new(&site.endpoint, era);
+            if era == Era::Legacy(Version::V2025_03_26) && waits {
+                let params = json!({ "name": "give_up", "arguments": {} });
+                let batch = format!("[{}]", request(era, 7, "tools/call", params));
+                let response = direct.handle(batch, signal);
+                assert_eq!(read(response), (202, String::new()));
+            } else {
+                let response = direct.call("give_up", json!({}), signal);
+                assert_eq!(read(response), (503, "aborted\n".to_owned()));
+            }
+        }
     }
 }
 
