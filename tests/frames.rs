@@ -14,7 +14,7 @@ use smol_mcp::signal::Reason;
 use smol_mcp::{Context, NoInput, Server, Tool};
 
 const FRAME: Duration = Duration::from_millis(5);
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn call(tool: &str) -> String {
     let body = format!(

@@ -35,7 +35,7 @@ pub fn with(server: &Server, test: impl AsyncFnOnce(&mut Client)) {
         smol::future::pending::<()>().await;
     };
     let watchdog = async {
-        smol::Timer::after(Duration::from_secs(20)).await;
+        smol::Timer::after(Duration::from_secs(60)).await;
         panic!("the test hangs");
     };
     smol::block_on(or(test(&mut client), or(serving, watchdog)));

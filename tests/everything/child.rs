@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::schema;
 
 /// Longer than anything takes that is not broken.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) const MODERN: &str = "2026-07-28";
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::child::{command, lines, terminate};
 use crate::tree::Tree;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Served {
     child: Child,

@@ -16,7 +16,7 @@ use smol_mcp::signal::{Controller, Reason};
 use smol_mcp::{Context, HandlerError, NoInput, Server, Tool};
 
 /// How long anything may take before a test fails.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(60);
 
 /// Fails the test if the future is not ready in time.
 pub(crate) async fn bounded<T>(what: &str, future: impl Future<Output = T>) -> T {

@@ -22,7 +22,7 @@ use smol_mcp::{
 };
 
 /// How long anything may take before a test fails. No assertion depends on it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a handler is to do.
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use smol_mcp::http::{Body, Closer, Listener, Options, Service};
 
 /// Long enough for anything that should happen at once, on any machine.
-pub(crate) const SOON: Duration = Duration::from_secs(20);
+pub(crate) const SOON: Duration = Duration::from_secs(60);
 
 /// A listener being served. Dropping it closes the listener and waits for its thread.
 pub(crate) struct Server {
