@@ -12,6 +12,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 /// Its reactor counts its turns, and takes an event of a turn that had begun before the wait for one that is past. A task
 /// that is polled long after it has been woken, as from a main loop that polls once a frame, meets only such turns:
 /// the thread of the reactor begins the next one at once. So who waits and is polled again asks the kernel itself.
+///
+/// Readiness that was found out this way is told of by async-io once more, later. Who then reads must not block.
 #[derive(Debug, Default)]
 pub(crate) struct Readiness {
     /// It was not ready when it was last looked at. Guards nothing else: the one task that waits is the one that writes.
@@ -53,7 +55,8 @@ impl Readiness {
     }
 }
 
-fn is_ready(fd: impl AsFd, flags: PollFlags) -> io::Result<bool> {
+/// Asks the kernel.
+pub(crate) fn is_ready(fd: impl AsFd, flags: PollFlags) -> rustix::io::Result<bool> {
     let now = Timespec {
         tv_sec: 0,
         tv_nsec: 0,
@@ -62,6 +65,6 @@ fn is_ready(fd: impl AsFd, flags: PollFlags) -> io::Result<bool> {
     match poll(&mut fds, Some(&now)) {
         Ok(count) => Ok(count > 0),
         Err(rustix::io::Errno::INTR) => Ok(false),
-        Err(err) => Err(err.into()),
+        Err(err) => Err(err),
     }
 }

@@ -1,23 +1,37 @@
 //! Standard input and output on Unix, without touching the mode of files that others share.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use async_io::Async;
 use futures_lite::{AsyncRead, AsyncWrite};
+use rustix::event::PollFlags;
 use rustix::fs::{FileType, Mode, OFlags};
-use rustix::net::{SendFlags, send};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::{Input, Output};
-use crate::readiness::Readiness;
+use crate::readiness::{self, Readiness};
 
 pub(super) fn input() -> io::Result<Input> {
     let file = io::stdin().as_fd().try_clone_to_owned()?;
-    match Async::new_nonblocking(File::from(file.try_clone()?)) {
-        Ok(file) => Ok(Box::new(Pollable(file, Readiness::default()))),
+    let (file, reads) = match kind(&file)? {
+        FileType::Socket => (file, Reads::Socket),
+        FileType::Fifo => match reopen(&file, OFlags::RDONLY) {
+            Some(own) => (own, Reads::Own),
+            None => (file, Reads::Shared),
+        },
+        _ => (file, Reads::Shared),
+    };
+    match Async::new_nonblocking(file.try_clone()?) {
+        Ok(file) => Ok(Box::new(Pollable {
+            file,
+            reads,
+            readiness: Readiness::default(),
+        })),
         // epoll does not take regular files, nor /dev/null.
         Err(err) if is_not_pollable(&err) => Ok(Box::new(smol::Unblock::new(File::from(file)))),
         Err(err) => Err(err),
@@ -26,11 +40,10 @@ pub(super) fn input() -> io::Result<Input> {
 
 pub(super) fn output() -> io::Result<Output> {
     let file = io::stdout().as_fd().try_clone_to_owned()?;
-    let kind = FileType::from_raw_mode(rustix::fs::fstat(&file)?.st_mode);
-    match kind {
+    match kind(&file)? {
         FileType::Socket => Ok(Box::new(Socket(Async::new_nonblocking(file)?))),
-        FileType::Fifo => match reopen(&file) {
-            Some(own) => Ok(Box::new(Async::new_nonblocking(own)?)),
+        FileType::Fifo => match reopen(&file, OFlags::WRONLY) {
+            Some(own) => Ok(Box::new(Async::new_nonblocking(File::from(own))?)),
             None => {
                 let file = Async::new_nonblocking(File::from(file))?;
                 Ok(Box::new(Pipe(file, Readiness::default())))
@@ -44,18 +57,49 @@ fn is_not_pollable(err: &io::Error) -> bool {
     err.kind() == io::ErrorKind::PermissionDenied || err.kind() == io::ErrorKind::InvalidInput
 }
 
-/// Opens the pipe once more, with a mode of its own. Linux has a name for it; elsewhere there is none.
-fn reopen(pipe: &OwnedFd) -> Option<File> {
-    use std::os::fd::AsRawFd;
-    let name = format!("/proc/self/fd/{}", pipe.as_raw_fd());
-    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    rustix::fs::open(name, flags, Mode::empty())
-        .ok()
-        .map(File::from)
+fn kind(file: &OwnedFd) -> io::Result<FileType> {
+    Ok(FileType::from_raw_mode(rustix::fs::fstat(file)?.st_mode))
 }
 
-/// A file in blocking mode, read when there is something to read. Nobody else reads it, so the read does not block.
-struct Pollable(Async<File>, Readiness);
+/// Opens the pipe once more, with a mode of its own. Linux has a name for it; elsewhere there is none.
+fn reopen(pipe: &OwnedFd, access: OFlags) -> Option<OwnedFd> {
+    use std::os::fd::AsRawFd;
+    let name = format!("/proc/self/fd/{}", pipe.as_raw_fd());
+    let flags = access | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    rustix::fs::open(name, flags, Mode::empty()).ok()
+}
+
+/// A file that is read when there is something to read, and never waited for in a read.
+///
+/// What async-io tells of readiness may be old news: the bytes may have been read meanwhile.
+struct Pollable {
+    file: Async<OwnedFd>,
+    reads: Reads,
+    readiness: Readiness,
+}
+
+/// How a file is read so that the read does not block, whatever the mode of the file.
+#[derive(Clone, Copy, Debug)]
+enum Reads {
+    /// It was opened by us alone, in non-blocking mode.
+    Own,
+    /// A socket can be asked not to block, read by read.
+    Socket,
+    /// The kernel is asked first. Nobody else reads it, so what it says then holds.
+    Shared,
+}
+
+impl Pollable {
+    fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
+        let file = self.file.get_ref();
+        match self.reads {
+            Reads::Own => rustix::io::read(file, buffer),
+            Reads::Socket => recv(file, buffer, RecvFlags::DONTWAIT).map(|(count, _)| count),
+            Reads::Shared if !readiness::is_ready(file, PollFlags::IN)? => Err(Errno::AGAIN),
+            Reads::Shared => rustix::io::read(file, buffer),
+        }
+    }
+}
 
 impl AsyncRead for Pollable {
     fn poll_read(
@@ -64,15 +108,12 @@ impl AsyncRead for Pollable {
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.1.readable(&self.0, self.0.poll_readable(cx)))?;
-            match self.0.get_ref().read(buffer) {
-                // Somebody else had put the file into non-blocking mode.
-                Err(err)
-                    if matches!(
-                        err.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                    ) => {}
-                read => return Poll::Ready(read),
+            let told = self.file.poll_readable(cx);
+            ready!(self.readiness.readable(&self.file, told))?;
+            match self.read(buffer) {
+                Ok(count) => return Poll::Ready(Ok(count)),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(err) => return Poll::Ready(Err(err.into())),
             }
         }
     }
@@ -94,8 +135,8 @@ impl AsyncWrite for Socket {
                 SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
             ) {
                 Ok(count) => return Poll::Ready(Ok(count)),
-                Err(rustix::io::Errno::AGAIN) => ready!(self.0.poll_writable(cx))?,
-                Err(rustix::io::Errno::INTR) => {}
+                Err(Errno::AGAIN) => ready!(self.0.poll_writable(cx))?,
+                Err(Errno::INTR) => {}
                 Err(err) => return Poll::Ready(Err(err.into())),
             }
         }
@@ -124,12 +165,11 @@ impl AsyncWrite for Pipe {
     ) -> Poll<io::Result<usize>> {
         loop {
             ready!(self.1.writable(&self.0, self.0.poll_writable(cx)))?;
+            if !readiness::is_ready(&self.0, PollFlags::OUT)? {
+                continue;
+            }
             match self.0.get_ref().write(&bytes[..bytes.len().min(PIPE_BUF)]) {
-                Err(err)
-                    if matches!(
-                        err.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-                    ) => {}
+                Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
                 written => return Poll::Ready(written),
             }
         }
