@@ -339,9 +339,7 @@ impl Server {
                 "{what} {key:?}: the server was built without any, and without `list_changed` for them"
             )));
         }
-        registry
-            .add(item)
-            .map_err(|item| crate::Error::twice(what, item.key()))?;
+        registry.add(what, item)?;
         self.list_changed(list);
         Ok(())
     }

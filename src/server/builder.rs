@@ -40,6 +40,9 @@ pub struct Limits {
     pub ask_timeout: Duration,
     /// How long it may take in all, whatever progress it reports. Default: 1 h.
     pub ask_timeout_in_all: Duration,
+    /// How much time lies between two reports of progress of one call that are sent. Of those between only the last one
+    /// is kept, and precedes the next or the answer. Default: none, every report is sent.
+    pub progress_interval: Duration,
     /// How long handlers may still answer after the end of input, or of a connection. Default: 1 s.
     pub grace: Duration,
 }
@@ -53,6 +56,7 @@ impl Default for Limits {
             subscriptions: 1024,
             ask_timeout: Duration::from_secs(10 * 60),
             ask_timeout_in_all: Duration::from_secs(60 * 60),
+            progress_interval: Duration::ZERO,
             grace: Duration::from_secs(1),
         }
     }
@@ -374,9 +378,7 @@ fn registry<T: Listed>(
 ) -> Result<Registry<T>, Error> {
     let registry = Registry::new(page_size, cache);
     for item in items {
-        registry
-            .add(item)
-            .map_err(|item| Error::twice(what, item.key()))?;
+        registry.add(what, item)?;
     }
     Ok(registry)
 }

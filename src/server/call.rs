@@ -108,6 +108,10 @@ struct Outlet {
     queue: VecDeque<Queued>,
     answer: Option<Answer>,
     last_progress: Option<Amount>,
+    /// Progress that came too soon after the last one. The next one replaces it, or the answer lets it out.
+    held: Option<Queued>,
+    /// When progress was sent last, where it is limited.
+    sent: Option<Instant>,
     /// The handler has let go of its stream, and no transport has been told yet.
     released: bool,
     /// The transport learns of news: by the peer's list of calls with something to say, or by a waker of its own.
@@ -130,6 +134,25 @@ enum Gate {
 }
 
 impl Outlet {
+    /// Tells whether progress may be sent again, and if so notes that it is.
+    fn is_due(&mut self, interval: Duration) -> bool {
+        let now = Instant::now();
+        let due = self.sent.is_none_or(|sent| now - sent >= interval);
+        if due {
+            self.sent = Some(now);
+            self.held = None;
+        }
+        due
+    }
+
+    /// Lets the answer out, after the last progress, and closes the gate.
+    fn close_with(&mut self, answer: Answer) {
+        let held = self.held.take();
+        self.queue.extend(held);
+        self.gate = Gate::Answered;
+        self.answer = Some(answer);
+    }
+
     fn next(&mut self) -> Option<Next> {
         if let Some(queued) = self.queue.pop_front() {
             return Some(Next::Message(queued.message));
@@ -260,6 +283,11 @@ impl Call {
         if outlet.gate != Gate::Open || outlet.last_progress != Some(progress) {
             return;
         }
+        let interval = self.peer.server.limits.progress_interval;
+        if !interval.is_zero() && !outlet.is_due(interval) {
+            outlet.held = Some(queued);
+            return;
+        }
         match outlet.queue.len() >= WAITING {
             true => match outlet.queue.back_mut() {
                 Some(last) if last.progress => *last = queued,
@@ -301,8 +329,7 @@ impl Call {
             let _leaving = self.leave();
             let mut outlet = self.outlet();
             if outlet.gate == Gate::Open {
-                outlet.gate = Gate::Answered;
-                outlet.answer = Some(answer);
+                outlet.close_with(answer);
                 self.announce(outlet);
             }
         } else {
@@ -340,8 +367,7 @@ impl Call {
         let answer = self.failure(LATE.to_owned());
         let mut outlet = self.outlet();
         if outlet.gate == Gate::Open {
-            outlet.gate = Gate::Answered;
-            outlet.answer = Some(answer);
+            outlet.close_with(answer);
             self.announce(outlet);
         }
     }
@@ -381,6 +407,7 @@ impl Call {
     pub(crate) fn silence(self: &Arc<Self>, reason: Reason) -> bool {
         let mut outlet = self.outlet();
         outlet.queue.clear();
+        outlet.held = None;
         let kept_back = outlet.answer.take().is_some() || outlet.gate == Gate::Open;
         if outlet.gate == Gate::Open {
             outlet.gate = Gate::Silent;

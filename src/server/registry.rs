@@ -5,6 +5,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use serde_json::Value;
 
+use crate::Error;
 use crate::era::{self, Stamp};
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::{Cache, Version};
@@ -16,6 +17,11 @@ pub(crate) trait Listed: Send + Sync + 'static {
 
     /// What it is found by; no two have the same.
     fn key(&self) -> &str;
+
+    /// The one among others that is found where this one is looked for, by another key.
+    fn clash<'a>(&self, _others: &'a [Arc<Self>]) -> Option<&'a Self> {
+        None
+    }
 
     /// What clients are told of it.
     fn definition(&self) -> Value;
@@ -64,11 +70,17 @@ impl<T: Listed> Registry<T> {
         change(&mut state)
     }
 
-    /// Adds one at the end. Gives it back if its key is taken.
-    pub(crate) fn add(&self, item: T) -> Result<(), T> {
+    /// Adds one at the end. Refuses one whose key is taken, or that could never be found.
+    pub(crate) fn add(&self, what: &str, item: T) -> Result<(), Error> {
         self.change(|state| {
             if state.by_key.contains_key(item.key()) {
-                return Err(item);
+                return Err(Error::twice(what, item.key()));
+            }
+            if let Some(other) = item.clash(&state.order) {
+                let (key, other) = (item.key(), other.key());
+                return Err(Error::definition(format!(
+                    "{what} {key:?} fits the same addresses as {other:?}"
+                )));
             }
             let item = Arc::new(item);
             state.by_key.insert(item.key().into(), item.clone());

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -143,6 +144,11 @@ impl Listed for ResourceTemplate {
 
     fn key(&self) -> &str {
         &self.info.uri_template
+    }
+
+    fn clash<'a>(&self, others: &'a [Arc<Self>]) -> Option<&'a Self> {
+        let same = |other: &&'a Arc<Self>| other.pattern.is_same(&self.pattern);
+        others.iter().find(same).map(|other| &**other)
     }
 
     fn definition(&self) -> Value {

@@ -150,6 +150,13 @@ fn mistakes_in_resources_and_prompts_are_refused() {
         twice,
         "resource template \"log:///{build}\" registered twice",
     );
+    let clash = builder()
+        .resource_template(template("log:///{build}").unwrap())
+        .resource_template(template("log:///{number}").unwrap());
+    refused(
+        clash,
+        "resource template \"log:///{number}\" fits the same addresses as \"log:///{build}\"",
+    );
     refused(
         builder()
             .prompt(prompt(PromptInfo::new("p")))

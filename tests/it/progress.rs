@@ -381,3 +381,36 @@ fn progress_of_the_client_reaches_the_request_that_waits() {
         }
     }
 }
+
+// R151: what a server may limit is how often it reports; the last report is never lost
+#[test]
+fn limited_progress_keeps_the_first_report_and_the_last() {
+    let mut limits = smol_mcp::Limits::default();
+    limits.progress_interval = Duration::from_secs(3600);
+    let server = Server::builder("slow to tell", "1")
+        .tool(Tool::new("report", report))
+        .limits(limits)
+        .build()
+        .unwrap();
+    let mut output = Vec::new();
+    let input = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"report","arguments":{{"values":[1,2,3,4]}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"t"}}}}}}"#
+    );
+    smol::block_on(smol_mcp::lines::serve(
+        &server,
+        input.as_bytes(),
+        &mut output,
+    ))
+    .unwrap();
+    let lines: Vec<Value> = output
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
+    let told: Vec<&Value> = lines
+        .iter()
+        .map(|line| &line["params"]["progress"])
+        .collect();
+    assert_eq!(told, [&json!(1.0), &json!(4.0), &Value::Null]);
+    assert_eq!(lines[2]["id"], 1);
+}
