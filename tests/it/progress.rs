@@ -393,9 +393,7 @@ fn limited_progress_keeps_the_first_report_and_the_last() {
         .build()
         .unwrap();
     let mut output = Vec::new();
-    let input = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"report","arguments":{{"values":[1,2,3,4]}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}},"progressToken":"t"}}}}}}"#
-    );
+    let input = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"report","arguments":{"values":[1,2,3,4]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"t"}}}"#;
     smol::block_on(smol_mcp::lines::serve(
         &server,
         input.as_bytes(),
