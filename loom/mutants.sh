@@ -21,7 +21,7 @@ applied=0
 fresh() {
     rm -rf "$copy/crate"
     mkdir -p "$copy/crate/loom"
-    cp -r "$root/src" "$root/tests" "$root/Cargo.toml" "$root/Cargo.lock" \
+    cp -r "$root/src" "$root/tests" "$root/examples" "$root/Cargo.toml" "$root/Cargo.lock" \
         "$root/rust-toolchain.toml" "$copy/crate/"
     cp -r "$root/loom/src" "$root/loom/Cargo.toml" "$root/loom/Cargo.lock" "$copy/crate/loom/"
 }
