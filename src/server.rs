@@ -23,6 +23,7 @@ mod schema;
 mod seal;
 mod subscriptions;
 mod tools;
+mod work;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};

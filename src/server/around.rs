@@ -9,7 +9,7 @@ use std::task::Poll;
 use super::context::Context;
 use super::failure::HandlerError;
 use super::running::panicked;
-use super::tools::Work;
+use super::work::{Work, work};
 use crate::era::Reply;
 use crate::protocol::ToolResult;
 
@@ -23,10 +23,7 @@ where
     F: Fn(Context, Next) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<Outcome, HandlerError>> + Send + 'static,
 {
-    Arc::new(move |cx, next| {
-        let future = around(cx, next);
-        Box::pin(async move { Ok(future.await?.0) })
-    })
+    Arc::new(move |cx, next| work(around(cx, next), |outcome| Ok(outcome?.0)))
 }
 
 /// The rest of a call: the hooks further in, then the handler. See [`Builder::around`](crate::Builder::around).

@@ -12,7 +12,8 @@ use super::prompts::Prompt;
 use super::registry::{Listed, Registry};
 use super::resources::{Resource, ResourceTemplate};
 use super::seal::Seal;
-use super::tools::{Tool, Work};
+use super::tools::Tool;
+use super::work::{Work, work};
 use super::{Cancelled, Failure, Hooks, Inner, List, Progressed, Server};
 use crate::Error;
 use crate::era::{Lists, Offers, Reply, Stamp};
@@ -150,8 +151,9 @@ impl Builder {
         Fut: Future<Output = Result<Completion, HandlerError>> + Send + 'static,
     {
         let completer = move |request, cx| -> Work {
-            let future = complete(request, cx);
-            Box::pin(async move { future.await.map(Reply::Completion) })
+            work(complete(request, cx), |output| {
+                output.map(Reply::Completion)
+            })
         };
         self.completer = Some(Arc::new(completer));
         self

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::context::Context;
 use super::failure::HandlerError;
-use super::tools::{ToolHandler, Work};
+use super::tools::ToolHandler;
+use super::work::{Work, work};
 use crate::era::Reply;
 use crate::protocol::jsonrpc::without_position;
 use crate::protocol::{Content, ToolResult};
@@ -35,7 +36,7 @@ where
 
     fn into_tool_handler(self) -> ToolHandler {
         ToolHandler::new(move |arguments, _| match read(arguments) {
-            Ok(input) => work(self(input)),
+            Ok(input) => work(self(input), finish),
             Err(text) => refuse(text),
         })
     }
@@ -51,7 +52,7 @@ where
 
     fn into_tool_handler(self) -> ToolHandler {
         ToolHandler::new(move |arguments, cx| match read(arguments) {
-            Ok(input) => work(self(input, cx)),
+            Ok(input) => work(self(input, cx), finish),
             Err(text) => refuse(text),
         })
     }
@@ -72,15 +73,15 @@ where
             Ok(input) => Box::pin(smol::unblock(move || {
                 // The pool may have been busy for longer than anybody waits.
                 cx.signal().check()?;
-                function(input, cx).into_tool_result().map(Reply::Tool)
+                finish(function(input, cx))
             })),
             Err(text) => refuse(text),
         }
     })
 }
 
-fn work(future: impl Future<Output: IntoToolResult> + Send + 'static) -> Work {
-    Box::pin(async move { future.await.into_tool_result().map(Reply::Tool) })
+fn finish(output: impl IntoToolResult) -> Result<Reply, HandlerError> {
+    output.into_tool_result().map(Reply::Tool)
 }
 
 /// The answer to arguments that are wrong: a result, so that the model reads it and mends its call.

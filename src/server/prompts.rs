@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::failure::HandlerError;
 use super::registry::Listed;
-use super::tools::Work;
+use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::jsonrpc::RpcError;
@@ -44,8 +44,9 @@ impl Prompt {
         Fut: Future<Output: IntoPromptResult> + Send + 'static,
     {
         let handler = move |arguments, cx| -> Work {
-            let future = handler(arguments, cx);
-            Box::pin(async move { future.await.into_prompt_result().map(Reply::Prompt) })
+            work(handler(arguments, cx), |output| {
+                output.into_prompt_result().map(Reply::Prompt)
+            })
         };
         Self {
             info,

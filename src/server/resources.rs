@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::context::Context;
 use super::failure::HandlerError;
 use super::registry::Listed;
-use super::tools::Work;
+use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::uri_template::UriTemplate;
@@ -65,7 +65,7 @@ impl Resource {
     {
         Self {
             info,
-            read: Box::new(move |uri, _, cx| work(read(uri, cx))),
+            read: Box::new(move |uri, _, cx| work(read(uri, cx), finish)),
         }
     }
 
@@ -109,7 +109,7 @@ impl ResourceTemplate {
         Ok(Self {
             info,
             pattern,
-            read: Box::new(move |uri, variables, cx| work(read(uri, variables, cx))),
+            read: Box::new(move |uri, variables, cx| work(read(uri, variables, cx), finish)),
         })
     }
 
@@ -123,8 +123,8 @@ impl ResourceTemplate {
     }
 }
 
-fn work(future: impl Future<Output: IntoReadResult> + Send + 'static) -> Work {
-    Box::pin(async move { future.await.into_read_result().map(Reply::Read) })
+fn finish(output: impl IntoReadResult) -> Result<Reply, HandlerError> {
+    output.into_read_result().map(Reply::Read)
 }
 
 impl Listed for Resource {

@@ -9,7 +9,7 @@ use std::task::{Context as TaskContext, Poll, Waker};
 use super::call::Call;
 use super::context::Context;
 use super::failure::HandlerError;
-use super::tools::Work;
+use super::work::Work;
 use crate::signal::{Aborted, Signal, Wait};
 
 /// Begins the handler and polls it where the message was read. What does not end at once goes to the executor.
@@ -36,7 +36,7 @@ pub(super) fn begin(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
         // Only a handler that waits can be late.
         running.deadline = call
             .deadline
-            .map(|deadline| Signal::from(deadline).aborted());
+            .map(|deadline| Box::new(Signal::from(deadline).aborted()));
         let task = call.peer.server.spawner.spawn(running);
         call.peer.inflight.own(call, task);
     }
@@ -47,7 +47,7 @@ struct Running {
     work: Option<Work>,
     call: Arc<Call>,
     /// Waits for the moment at which the client is answered for a handler that is late.
-    deadline: Option<Wait>,
+    deadline: Option<Box<Wait>>,
 }
 
 impl Future for Running {

@@ -13,14 +13,12 @@ use super::failure::HandlerError;
 use super::handlers::{self, IntoToolHandler, IntoToolResult};
 use super::registry::Listed;
 use super::schema::Schema;
+use super::work::Work;
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::header_params::{self, HeaderParam};
 use crate::protocol::jsonrpc::excerpt;
 use crate::protocol::{Icon, ToolAnnotations, ToolInfo, ToolResult, tool_name};
-
-/// A running handler.
-pub(crate) type Work = Pin<Box<dyn Future<Output = Result<Reply, HandlerError>> + Send>>;
 
 /// A tool: its definition and its handler.
 ///

@@ -13,7 +13,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::{Input, Output};
+use super::{Input, Output, PIPE};
 use crate::readiness::{self, Readiness};
 
 pub(super) fn input() -> io::Result<Input> {
@@ -33,7 +33,10 @@ pub(super) fn input() -> io::Result<Input> {
             readiness: Readiness::default(),
         })),
         // epoll does not take regular files, nor /dev/null.
-        Err(err) if is_not_pollable(&err) => Ok(Box::new(smol::Unblock::new(File::from(file)))),
+        Err(err) if is_not_pollable(&err) => Ok(Box::new(smol::Unblock::with_capacity(
+            PIPE,
+            File::from(file),
+        ))),
         Err(err) => Err(err),
     }
 }
@@ -49,7 +52,10 @@ pub(super) fn output() -> io::Result<Output> {
                 Ok(Box::new(Pipe(file, Readiness::default())))
             }
         },
-        _ => Ok(Box::new(smol::Unblock::new(File::from(file)))),
+        _ => Ok(Box::new(smol::Unblock::with_capacity(
+            PIPE,
+            File::from(file),
+        ))),
     }
 }
 
