@@ -20,7 +20,7 @@ use crate::server::inflight::DROPPING;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal};
 
-/// How much is read at once.
+/// How much room a read has at the least.
 const READ: usize = 16 * 1024;
 
 /// How much may wait to be written before nothing more is read.
@@ -121,7 +121,10 @@ impl Drop for Guard {
 /// What has been read and is no whole line yet.
 #[derive(Default)]
 struct Inbox {
+    /// Kept at its length, so that it is filled with zeros once and not for every read.
     buffer: Vec<u8>,
+    /// Up to where there is something in it.
+    filled: usize,
     /// Where the first line that has not been taken begins.
     start: usize,
     /// Up to where there is no line feed.
@@ -171,16 +174,10 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let inbox = &mut self.inbox;
-        inbox.make_room();
-        let end = inbox.buffer.len();
-        inbox.buffer.resize(end + READ, 0);
-        let read = Pin::new(&mut self.input).poll_read(cx, &mut inbox.buffer[end..]);
-        let count = match &read {
-            Poll::Ready(Ok(count)) => *count,
-            _ => 0,
-        };
-        inbox.buffer.truncate(end + count);
-        read
+        let room = inbox.make_room();
+        let count = ready!(Pin::new(&mut self.input).poll_read(cx, room))?;
+        inbox.filled += count;
+        Poll::Ready(Ok(count))
     }
 
     /// Begins the calls of the lines that are there, while there is room for answers. Tells whether there was a line.
@@ -204,7 +201,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
 
     /// Serves a last line without a line feed.
     fn take_rest(&mut self) {
-        let (start, end) = (self.inbox.start, self.inbox.buffer.len());
+        let (start, end) = (self.inbox.start, self.inbox.filled);
         if !self.inbox.skipping {
             self.take(start, end);
         }
@@ -362,10 +359,9 @@ impl Inbox {
     /// Finds the next whole line.
     fn next_line(&mut self, most: usize) -> Option<Line> {
         loop {
-            let found =
-                memchr::memchr(b'\n', &self.buffer[self.scanned..]).map(|at| self.scanned + at);
-            let Some(end) = found else {
-                self.scanned = self.buffer.len();
+            let fresh = &self.buffer[self.scanned..self.filled];
+            let Some(end) = memchr::memchr(b'\n', fresh).map(|at| self.scanned + at) else {
+                self.scanned = self.filled;
                 return self.too_long(most);
             };
             let start = std::mem::replace(&mut self.start, end + 1);
@@ -388,28 +384,34 @@ impl Inbox {
     /// Gives up a line that has no end yet and is too long already.
     fn too_long(&mut self, most: usize) -> Option<Line> {
         if self.skipping {
-            self.start = self.buffer.len();
+            self.start = self.filled;
             return None;
         }
-        let line = &self.buffer[self.start..];
+        let line = &self.buffer[self.start..self.filled];
         if line.len() <= most {
             return None;
         }
         let id = jsonrpc::id_in_prefix(&line[..most]);
         self.skipping = true;
-        self.start = self.buffer.len();
+        self.start = self.filled;
         Some(Line::TooLong { id })
     }
 
-    /// Moves what is not taken yet to the front, and gives back the memory of a long line.
-    fn make_room(&mut self) {
+    /// Makes room for a read: moves what is not taken yet to the front, and gives back the memory of a long line.
+    fn make_room(&mut self) -> &mut [u8] {
         if self.start > 0 {
-            self.buffer.drain(..self.start);
+            self.buffer.copy_within(self.start..self.filled, 0);
+            self.filled -= self.start;
             self.scanned -= self.start;
             self.start = 0;
         }
-        if self.buffer.is_empty() {
+        if self.filled == 0 && self.buffer.len() > KEPT {
+            self.buffer.truncate(READ);
             self.buffer.shrink_to(KEPT);
         }
+        if self.buffer.len() < self.filled + READ {
+            self.buffer.resize(self.filled + READ, 0);
+        }
+        &mut self.buffer[self.filled..]
     }
 }

@@ -33,7 +33,11 @@ case $against in
   *) b_stdio="$against stdio" b_http="$against http" ;;
 esac
 if [ -z "${BENCH_BIN:-}" ]; then
-  build "$top" --features tide --example bench
+  # As the peer's manifest says, and without tide where nothing is mounted in it.
+  features=()
+  [ "$mount" = http ] || features=(--features tide)
+  CARGO_PROFILE_RELEASE_LTO=thin CARGO_PROFILE_RELEASE_STRIP=true \
+    build "$top" --example bench ${features[@]+"${features[@]}"}
 fi
 ours=${BENCH_BIN:-$release/examples/bench}
 

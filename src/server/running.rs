@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll, Waker};
+use std::thread;
 
 use super::call::Call;
 use super::context::Context;
@@ -14,15 +15,27 @@ use crate::signal::{Aborted, Signal, Wait};
 
 /// Begins the handler and polls it where the message was read. What does not end at once goes to the executor.
 pub(super) fn begin(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
-    // A call that is over before its handler starts never starts it.
-    if let Some(reason) = call.signal.reason() {
-        if !call.is_late() {
-            call.silence(reason.clone());
-        }
-        return call.settle(Err(Aborted::from(reason).into()));
+    if is_over(call) {
+        return;
     }
     let cx = Context(call.clone());
-    let work = match catch_unwind(AssertUnwindSafe(|| begin(cx))) {
+    run(call, catch_unwind(AssertUnwindSafe(|| begin(cx))));
+}
+
+/// Settles a call that is over before its handler starts: it never starts.
+fn is_over(call: &Arc<Call>) -> bool {
+    let Some(reason) = call.signal.reason() else {
+        return false;
+    };
+    if !call.is_late() {
+        call.silence(reason.clone());
+    }
+    call.settle(Err(Aborted::from(reason).into()));
+    true
+}
+
+fn run(call: &Arc<Call>, begun: thread::Result<Work>) {
+    let work = match begun {
         Ok(work) => work,
         Err(panic) => return call.settle(Err(panicked(&*panic))),
     };
