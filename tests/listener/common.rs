@@ -27,6 +27,11 @@ impl Server {
     /// Serves on a free port, with options, on an executor and a thread of its own.
     pub(crate) fn with(options: Options, service: impl Service) -> Self {
         let listener = smol::block_on(Listener::bind("127.0.0.1:0")).unwrap();
+        Self::bound(listener, options, service)
+    }
+
+    /// Serves on a TCP listener that the test has made.
+    pub(crate) fn bound(listener: Listener, options: Options, service: impl Service) -> Self {
         let address = listener.local_addr().unwrap();
         Self::serve(listener, address, options, service)
     }
