@@ -429,7 +429,8 @@ fn resume(
         flow.call.clone(),
         endpoint.runs_on().then(|| signal.clone()),
         Some(session.clone()),
-    );
+    )
+    .runs_on(endpoint.runs_on());
     let part = Part {
         session,
         flow,
