@@ -404,6 +404,9 @@ impl Inner {
             headers: request.headers(),
             principal,
         };
+        if let Some(refusal) = session::refuse_repeated(head.headers) {
+            return Begun::Done(refusal);
+        }
         match *request.method() {
             Method::GET => Begun::Done(session::listen(self, &head, signal)),
             Method::DELETE => Begun::Done(session::end(self, &head)),

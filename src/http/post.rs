@@ -158,10 +158,14 @@ fn refuse_form(
     length: usize,
     most: usize,
 ) -> Option<Response<Body>> {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .map(HeaderValue::as_bytes)
-        .unwrap_or_default();
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let kind = kinds.next().map(HeaderValue::as_bytes).unwrap_or_default();
+    if kinds.next().is_some() {
+        return Some(plain(
+            StatusCode::BAD_REQUEST,
+            "Content-Type appears twice\n",
+        ));
+    }
     let kind = kind
         .split(|&byte| byte == b';')
         .next()
