@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ThreadId};
 use std::time::Duration;
 
 use smol_mcp::http::{Body, Closer, Listener, Options, Service};
@@ -59,6 +59,11 @@ impl Server {
             closer,
             thread: Some(thread),
         }
+    }
+
+    /// The thread that the connections run on.
+    pub(crate) fn thread_id(&self) -> ThreadId {
+        self.thread.as_ref().expect("it runs").thread().id()
     }
 
     /// Connects a client.

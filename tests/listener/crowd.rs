@@ -211,7 +211,7 @@ fn ten_thousand_hang_ups_leave_nothing_behind() {
 
 #[test]
 fn slow_clients_by_the_thousand_cost_little_and_stop_nobody() {
-    const COUNT: usize = 8000;
+    const COUNT: usize = 10_000;
     raise_descriptors(20_000);
     let (process, address) = Process::server(20_000);
     let mut control = connect(address);
