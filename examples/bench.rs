@@ -3,11 +3,12 @@
 //! ```sh
 //! cargo run --release --features tide --example bench -- stdio
 //! cargo run --release --features tide --example bench -- http
+//! cargo run --release --features tide --example bench -- unix
 //! cargo run --release --features tide --example bench -- tide
 //! ```
 //!
 //! On standard error it writes lines for the meter, with times of the monotonic clock in nanoseconds: `LISTENING address`,
-//! `STARTED tag time`, `CANCELLED tag time` and `FINISHED tag time`.
+//! `STARTED tag time`, `CANCELLED tag time` and `FINISHED tag time`. Where progress is wanted, `slow` reports it once.
 
 use std::env;
 use std::error::Error;
@@ -44,6 +45,7 @@ fn ten() -> f64 {
 
 async fn slow(input: Slow, cx: Context) -> Result<&'static str, HandlerError> {
     mark("STARTED", &input.tag);
+    cx.progress(0, 1, "waiting");
     let seconds = Duration::try_from_secs_f64(input.seconds)?;
     match cx.signal().sleep(seconds).await {
         Ok(()) => {
@@ -65,7 +67,8 @@ fn mark(what: &str, tag: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> {
+/// The server with its two tools.
+pub fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> {
     let echo = Tool::new("echo", echo)
         .description("Returns its text")
         .input_schema(json!({
@@ -95,8 +98,19 @@ fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> 
 async fn listen(executor: &Arc<Executor<'static>>) -> io::Result<http::Listener> {
     let listener = http::Listener::bind("127.0.0.1:0").await?;
     eprintln!("LISTENING {}", listener.local_addr()?);
+    Ok(with_options(listener, executor))
+}
+
+async fn listen_unix(executor: &Arc<Executor<'static>>) -> io::Result<http::Listener> {
+    let path = env::temp_dir().join(format!("smol-mcp-bench-{}", std::process::id()));
+    let listener = http::Listener::bind_unix(&path).await?;
+    eprintln!("LISTENING unix:{}", path.display());
+    Ok(with_options(listener, executor))
+}
+
+fn with_options(listener: http::Listener, executor: &Arc<Executor<'static>>) -> http::Listener {
     let options = http::Options::new().executor(executor.clone());
-    Ok(listener.with_options(options.max_connections(200_000)))
+    listener.with_options(options.max_connections(200_000))
 }
 
 #[cfg(feature = "tide")]
@@ -106,15 +120,20 @@ async fn serve_tide(server: &Server, listener: http::Listener) -> io::Result<()>
     app.listen(smol_mcp::tide::listener(listener)).await
 }
 
+fn endpoint(server: &Server) -> http::Endpoint {
+    http::Endpoint::new(server)
+}
+
 /// Everything runs on the thread that calls it.
 async fn serve(mode: &str, executor: &Arc<Executor<'static>>) -> Result<(), Box<dyn Error>> {
     let server = server(executor)?;
     match mode {
         "stdio" => stdio::serve(&server).await?,
-        "http" => http::serve_on(listen(executor).await?, http::Endpoint::new(&server)).await?,
+        "http" => http::serve_on(listen(executor).await?, endpoint(&server)).await?,
+        "unix" => http::serve_on(listen_unix(executor).await?, endpoint(&server)).await?,
         #[cfg(feature = "tide")]
         "tide" => serve_tide(&server, listen(executor).await?).await?,
-        _ => return Err("usage: bench stdio|http|tide".into()),
+        _ => return Err("usage: bench stdio|http|unix|tide".into()),
     }
     Ok(())
 }

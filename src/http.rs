@@ -18,7 +18,7 @@
 //! | request | closing the connection |
 //! |---|---|
 //! | of 2026-07-28 and later | fires the handler's signal with [`Reason::Disconnected`]; nothing more is sent |
-//! | legacy, in a session | the same; with an [event store](Endpoint::event_store) the handler runs on, and the client may come back |
+//! | legacy, in a session | the same; with an [event store](Endpoint::event_store), once the response has begun as a stream, the handler runs on, and the client may come back |
 //! | legacy, [without sessions](Endpoint::sessionless) | the same as for 2026-07-28 |
 //!
 //! Legacy clients cancel by `notifications/cancelled`: in a session that aborts its requests of that id, and ends their

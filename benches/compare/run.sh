@@ -2,7 +2,9 @@
 # Our bench server (A) against another (B) with the neutral meter; prints a table of ratios. See README.md.
 #
 #   benches/compare/run.sh [--mount http|tide] [--against peer|floor|BINARY] [compare.py's flags]
+#   benches/compare/run.sh --listeners [listener.py's flags]
 #
+# The second form puts our listener beside tide's own and the peer's.
 # BINARY is called as `BINARY stdio` and `BINARY http`. BENCH_BIN names a binary to use instead of our example.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,11 +12,12 @@ top=$(cd "$here/../.." && pwd)
 release=${CARGO_TARGET_DIR:-$top/target}/release
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$top/target}
 
-mount=http against=peer flags=()
+mount=http against=peer listeners= flags=()
 while [ $# -gt 0 ]; do
   case $1 in
     --mount) mount=$2; shift 2 ;;
     --against) against=$2; shift 2 ;;
+    --listeners) listeners=yes; shift ;;
     *) flags+=("$1"); shift ;;
   esac
 done
@@ -41,5 +44,12 @@ if [ -z "${BENCH_BIN:-}" ]; then
 fi
 ours=${BENCH_BIN:-$release/examples/bench}
 
+if [ -n "$listeners" ]; then
+  build "$here/tide-stock"
+  exec python3 "$here/listener.py" --loadgen "$release/loadgen" \
+    --server ours "$ours http" --server 'ours, Unix' "$ours unix" --server 'ours in tide' "$ours tide" \
+    --server "tide's own" "$release/tide-stock" --server 'peer, JSON' "$release/rmcp-peer http --json --nodelay" \
+    --server 'peer, streams' "$release/rmcp-peer http --nodelay" ${flags[@]+"${flags[@]}"}
+fi
 exec python3 "$here/compare.py" --loadgen "$release/loadgen" \
   --a-stdio "$ours stdio" --a-http "$ours $mount" --b-stdio "$b_stdio" --b-http "$b_http" ${flags[@]+"${flags[@]}"}

@@ -37,7 +37,10 @@ pub(crate) fn http_version(
     let named = match field.values() {
         [] => return Ok(session.unwrap_or(ASSUMED)),
         [name] => String::from_utf8_lossy(name),
-        _ => return Err(modern::unsupported("", |_| true)),
+        _ => {
+            let text = "Invalid request: MCP-Protocol-Version appears twice";
+            return Err(Refusal::new(400, RpcError::invalid_request(text)));
+        }
     };
     match Version::from_name(&named) {
         Some(version) if !is_modern(version) => Ok(session.unwrap_or(version)),

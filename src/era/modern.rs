@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Around, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern};
 use crate::protocol::header_params::{self, HeaderParam};
-use crate::protocol::jsonrpc::{Params, Request, RpcError, excerpt, write_json};
+use crate::protocol::jsonrpc::{Params, Request, RpcError, write_json};
 use crate::protocol::meta::{self, Meta, ProgressToken};
 use crate::protocol::{Cache, Implementation, LogLevel, Version};
 
@@ -183,14 +183,13 @@ fn mismatch(why: impl std::fmt::Display) -> Refusal {
 /// Checks a header whose value is that of the body as it stands.
 fn mirrored(headers: &dyn Mirrored, name: &str, body: &str) -> Result<(), Refusal> {
     match headers.field(name).values() {
-        [] => Err(mismatch(format!("{name} is missing"))),
+        [] => Err(mismatch(header_params::differs(name, None, body))),
         [value] if *value == body.as_bytes() => Ok(()),
         [value] => {
             let value = String::from_utf8_lossy(value);
-            let (value, body) = (excerpt(&value), excerpt(body));
-            Err(mismatch(format!("{name} is '{value}', body has '{body}'")))
+            Err(mismatch(header_params::differs(name, Some(&value), body)))
         }
-        _ => Err(mismatch(format!("{name} appears twice"))),
+        _ => Err(mismatch(header_params::appears_twice(name))),
     }
 }
 

@@ -82,7 +82,7 @@ pub(super) struct Inner {
     /// Keeps the events of sessions. Without it none of them has an id.
     pub(super) store: Option<Arc<dyn EventStore>>,
     /// Whether a hang-up aborts a call of a session, if that was said.
-    aborts: Option<bool>,
+    pub(super) aborts: Option<bool>,
     /// When a client comes back to a stream that a handler has let go of.
     pub(super) retry: Duration,
     authorizer: Option<Arc<Authorizer>>,
@@ -170,8 +170,8 @@ impl Endpoint {
     /// Keeps the events of sessions, so that a client whose stream broke can have them again (default: nothing is kept).
     ///
     /// With a store every event of a session has an id, and a GET with `Last-Event-ID` continues the stream that the id
-    /// names, and no other. A client that hangs up can come back for its answer, so its handler runs on. Clients of
-    /// 2025-11-25 may also be sent away by [`Context::release_stream`](crate::Context::release_stream).
+    /// names, and no other. A client that hangs up can come back for its answer once it has seen an event, so from then on its
+    /// handler runs on. Clients of 2025-11-25 may also be sent away by [`Context::release_stream`](crate::Context::release_stream).
     /// Without sessions, and for clients of 2026-07-28 and later, it changes nothing.
     #[must_use]
     pub fn event_store(self, store: impl EventStore) -> Self {
@@ -180,7 +180,8 @@ impl Endpoint {
 
     /// Whether a client of a session that hangs up has its call aborted.
     ///
-    /// By default it has, unless there is an [event store](Self::event_store): without one nobody could fetch the result.
+    /// By default it has, unless there is an [event store](Self::event_store) and the response has begun as a stream: else
+    /// nobody could fetch the result.
     /// The legacy protocol wants clients to cancel by notification and to hang up as they like, yet those that hang up
     /// without coming back are more. Calls outside of sessions are aborted in any case.
     #[must_use]
@@ -403,6 +404,9 @@ impl Inner {
             headers: request.headers(),
             principal,
         };
+        if let Some(refusal) = session::refuse_repeated(head.headers) {
+            return Begun::Done(refusal);
+        }
         match *request.method() {
             Method::GET => Begun::Done(session::listen(self, &head, signal)),
             Method::DELETE => Begun::Done(session::end(self, &head)),

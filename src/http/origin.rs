@@ -28,22 +28,19 @@ impl Origins {
     /// Checks a request; the error says what is not allowed.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), String> {
         // HTTP/1.0 knows requests without a host; browsers send none such.
-        if let Some(host) = headers.get(HOST).filter(|_| !self.any_host) {
+        for host in headers.get_all(HOST).iter().filter(|_| !self.any_host) {
             let host = text(host);
             if !self.is_host(name_of(&host)) {
                 return Err(format!("host {host:?} is not allowed"));
             }
         }
-        match headers.get(ORIGIN).filter(|_| !self.any_origin) {
-            None => Ok(()),
-            Some(origin) => {
-                let origin = text(origin);
-                match self.is_origin(&origin) {
-                    true => Ok(()),
-                    false => Err(format!("origin {origin:?} is not allowed")),
-                }
+        for origin in headers.get_all(ORIGIN).iter().filter(|_| !self.any_origin) {
+            let origin = text(origin);
+            if !self.is_origin(&origin) {
+                return Err(format!("origin {origin:?} is not allowed"));
             }
         }
+        Ok(())
     }
 
     fn is_host(&self, name: &str) -> bool {

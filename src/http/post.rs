@@ -43,8 +43,11 @@ pub(super) struct Waiting {
 /// Leaves a call whose response is dropped before its end: nobody reads it any more.
 pub(super) struct Guard {
     call: Option<Arc<Call>>,
-    /// The signal of the request, if the handler has been given another one: it is not to notice that its client has gone.
+    /// The signal of the request, if the handler has been given another one: it is not to notice by itself that its client
+    /// has gone.
     apart: Option<Signal>,
+    /// Whether the handler runs on when its client hangs up.
+    runs_on: bool,
     /// The session of the call. It is in use until the response ends.
     session: Option<Arc<Session>>,
 }
@@ -59,8 +62,15 @@ impl Guard {
         Self {
             call,
             apart,
+            runs_on: false,
             session,
         }
+    }
+
+    /// Says whether the handler runs on when its client hangs up. It does not by default.
+    pub(super) fn runs_on(mut self, runs_on: bool) -> Self {
+        self.runs_on = runs_on;
+        self
     }
 
     pub(super) fn call(&self) -> Option<&Arc<Call>> {
@@ -72,6 +82,7 @@ impl Guard {
         Self {
             call: self.call.take(),
             apart: self.apart.take(),
+            runs_on: self.runs_on,
             session: self.session.take(),
         }
     }
@@ -93,7 +104,7 @@ impl Guard {
         let Some(call) = self.call.take() else {
             return;
         };
-        if !(self.apart.is_some() && matches!(reason, Reason::Disconnected)) {
+        if !(self.runs_on && matches!(reason, Reason::Disconnected)) {
             call.silence(reason);
         }
     }
@@ -147,10 +158,14 @@ fn refuse_form(
     length: usize,
     most: usize,
 ) -> Option<Response<Body>> {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .map(HeaderValue::as_bytes)
-        .unwrap_or_default();
+    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let kind = kinds.next().map(HeaderValue::as_bytes).unwrap_or_default();
+    if kinds.next().is_some() {
+        return Some(plain(
+            StatusCode::BAD_REQUEST,
+            "Content-Type appears twice\n",
+        ));
+    }
     let kind = kind
         .split(|&byte| byte == b';')
         .next()
@@ -253,7 +268,8 @@ impl Post<'_> {
         };
         let mut waiting = Waiting {
             kept: session.is_some() && self.endpoint.store.is_some() && self.accepts.stream,
-            call: Guard::new(call, apart, session),
+            // A client without an event of the stream has nothing to come back with.
+            call: Guard::new(call, apart, session).runs_on(self.endpoint.aborts == Some(false)),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
         };
@@ -447,13 +463,16 @@ impl Waiting {
 
     /// Commits to a stream that begins with `first`, or with a sign of life.
     fn stream(&mut self, first: Option<Vec<u8>>, signal: &Signal) -> Response<Body> {
-        let call = self.call.take();
+        let mut call = self.call.take();
         let part = match (&call.session, call.call()) {
             (Some(session), Some(call)) if self.kept => {
                 Some(session.open_flow(&self.endpoint, call))
             }
             _ => None,
         };
+        if part.is_some() {
+            call = call.runs_on(self.endpoint.runs_on());
+        }
         let mut out = Vec::new();
         match (&part, first) {
             (Some(part), first) => {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use futures_lite::Stream;
 use http::header::{HeaderName, HeaderValue};
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 
 use super::Body;
 use super::authorize::Head;
@@ -272,6 +272,18 @@ pub(super) fn find(endpoint: &Inner, head: &Head<'_>) -> Found {
     }
 }
 
+/// Refuses a request that names two sessions, or two places to continue from: nobody knows which one is meant.
+pub(super) fn refuse_repeated(headers: &HeaderMap) -> Option<Response<Body>> {
+    let once = [
+        ("Mcp-Session-Id", SESSION_ID),
+        ("Last-Event-ID", LAST_EVENT_ID),
+    ];
+    let repeated = |name: &HeaderName| headers.get_all(name).iter().nth(1).is_some();
+    let (name, _) = once.into_iter().find(|(_, header)| repeated(header))?;
+    let text = format!("Invalid request: {name} appears twice");
+    Some(anonymous(400, &RpcError::invalid_request(text)))
+}
+
 /// The answer to a request of a session that is no more.
 pub(super) fn gone(id: Option<&Id>) -> Response<Body> {
     let error = RpcError::invalid_request("Invalid request: the session has ended");
@@ -429,7 +441,8 @@ fn resume(
         flow.call.clone(),
         endpoint.runs_on().then(|| signal.clone()),
         Some(session.clone()),
-    );
+    )
+    .runs_on(endpoint.runs_on());
     let part = Part {
         session,
         flow,

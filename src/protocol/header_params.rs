@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::protocol::jsonrpc::excerpt;
 use crate::protocol::{Invalid, base64};
 
 /// The keyword in the schema of a property.
@@ -45,7 +46,7 @@ pub struct HeaderParam {
 /// let arguments = json!({"region": "eu-west"});
 /// let check = |values: &[&[u8]]| params[0].check(arguments.as_object().unwrap(), values);
 /// assert!(check(&[b"eu-west"]).is_ok());
-/// assert_eq!(check(&[b"us"]).unwrap_err().to_string(), "Mcp-Param-Region is \"us\", the body has \"eu-west\"");
+/// assert_eq!(check(&[b"us"]).unwrap_err().to_string(), "Mcp-Param-Region is 'us', body has 'eu-west'");
 /// # Ok::<_, smol_mcp::protocol::Invalid>(())
 /// ```
 pub fn collect(input_schema: &Value) -> Result<Vec<HeaderParam>, Invalid> {
@@ -194,10 +195,13 @@ impl HeaderParam {
     /// twice, or cannot be decoded. The error names the header.
     pub fn check(&self, arguments: &Map<String, Value>, values: &[&[u8]]) -> Result<(), Invalid> {
         let argument = self.argument(arguments);
-        let (argument, value) = match (argument, single(&self.header, values)?) {
+        let value = single(&self.header, values)?;
+        let (argument, value) = match (argument, value) {
             (None, None) => return Ok(()),
-            (None, Some(_)) => return Err(self.fail("is there, the body has no such argument")),
-            (Some(_), None) => return Err(self.fail("is missing, the body has such an argument")),
+            (None, Some(value)) => return Err(complain(&self.header, Some(&value), "nothing")),
+            (Some(argument), None) => {
+                return Err(complain(&self.header, None, &told(argument)));
+            }
             (Some(argument), Some(value)) => (argument, value),
         };
         let is_equal = match argument {
@@ -215,7 +219,7 @@ impl HeaderParam {
         if is_equal {
             Ok(())
         } else {
-            Err(self.fail(&format!("is {value:?}, the body has {argument}")))
+            Err(complain(&self.header, Some(&value), &told(argument)))
         }
     }
 
@@ -226,10 +230,33 @@ impl HeaderParam {
         })?;
         (!argument.is_null()).then_some(argument)
     }
+}
 
-    fn fail(&self, what: &str) -> Invalid {
-        Invalid::new(format!("{} {what}", self.header))
+/// Says how a header and a text of the body differ. All mirrored headers are complained of in these words.
+pub(crate) fn differs(header: &str, value: Option<&str>, body: &str) -> Invalid {
+    complain(header, value, &quoted(body))
+}
+
+fn complain(header: &str, value: Option<&str>, body: &str) -> Invalid {
+    let value = value.map_or("missing".into(), quoted);
+    Invalid::new(format!("{header} is {value}, body has {body}"))
+}
+
+/// An argument that is no text is told as it stands in the body.
+fn told(argument: &Value) -> String {
+    match argument {
+        Value::String(text) => quoted(text),
+        other => excerpt(&other.to_string()).into_owned(),
     }
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", excerpt(text))
+}
+
+/// The complaint about a header that nobody can compare.
+pub(crate) fn appears_twice(header: &str) -> Invalid {
+    Invalid::new(format!("{header} appears twice"))
 }
 
 /// Checks a header that repeats a text of the body, such as `Mcp-Name`. `values` are the fields of
@@ -246,16 +273,13 @@ impl HeaderParam {
 /// assert!(check_text("Mcp-Name", &[b" =?base64?Z3LDtsOfZQ==?= "], "größe").is_ok());
 /// assert_eq!(
 ///     check_text("Mcp-Name", &[b"a"], "b").unwrap_err().to_string(),
-///     r#"Mcp-Name is "a", the body has "b""#,
+///     "Mcp-Name is 'a', body has 'b'",
 /// );
 /// ```
 pub fn check_text(header: &str, values: &[&[u8]], expected: &str) -> Result<(), Invalid> {
     match single(header, values)? {
         Some(value) if value == expected => Ok(()),
-        Some(value) => Err(Invalid::new(format!(
-            "{header} is {value:?}, the body has {expected:?}"
-        ))),
-        None => Err(Invalid::new(format!("{header} is missing"))),
+        value => Err(differs(header, value.as_deref(), expected)),
     }
 }
 
@@ -266,7 +290,7 @@ fn single(header: &str, values: &[&[u8]]) -> Result<Option<String>, Invalid> {
         [value] => decode(value)
             .map(Some)
             .map_err(|err| Invalid::new(format!("{header} {err}"))),
-        _ => Err(Invalid::new(format!("{header} is there twice"))),
+        _ => Err(appears_twice(header)),
     }
 }
 
@@ -546,7 +570,7 @@ mod tests {
                 "string",
                 arguments,
                 &["x"],
-                Some("Mcp-Param-A is there, the body has no such argument"),
+                Some("Mcp-Param-A is 'x', body has nothing"),
             );
         }
     }
@@ -557,13 +581,13 @@ mod tests {
             "string",
             json!({"o": {"a": ""}}),
             &[],
-            Some("Mcp-Param-A is missing, the body has such an argument"),
+            Some("Mcp-Param-A is missing, body has ''"),
         );
         row(
             "boolean",
             json!({"o": {"a": false}}),
             &[],
-            Some("Mcp-Param-A is missing, the body has such an argument"),
+            Some("Mcp-Param-A is missing, body has false"),
         );
     }
 
@@ -581,7 +605,7 @@ mod tests {
             "string",
             json!({"o": {"a": "x"}}),
             &["X"],
-            Some(r#"Mcp-Param-A is "X", the body has "x""#),
+            Some("Mcp-Param-A is 'X', body has 'x'"),
         );
         row(
             "string",
@@ -608,14 +632,14 @@ mod tests {
         for value in [
             "43", "042", "+42", "0x2a", "42a", "", "inf", "NaN", "true", "4 2",
         ] {
-            let said = format!("Mcp-Param-A is {value:?}, the body has 42");
+            let said = format!("Mcp-Param-A is '{value}', body has 42");
             row("integer", integer(json!(42)), &[value], Some(&said));
         }
         row(
             "integer",
             integer(json!(9_007_199_254_740_993_i64)),
             &["9007199254740992"],
-            Some(r#"Mcp-Param-A is "9007199254740992", the body has 9007199254740993"#),
+            Some("Mcp-Param-A is '9007199254740992', body has 9007199254740993"),
         );
     }
 
@@ -624,7 +648,7 @@ mod tests {
         row("boolean", json!({"o": {"a": true}}), &["true"], None);
         row("boolean", json!({"o": {"a": false}}), &["false"], None);
         for value in ["false", "True", "1", ""] {
-            let said = format!("Mcp-Param-A is {value:?}, the body has true");
+            let said = format!("Mcp-Param-A is '{value}', body has true");
             row("boolean", json!({"o": {"a": true}}), &[value], Some(&said));
         }
     }
@@ -635,7 +659,7 @@ mod tests {
             "string",
             json!({"o": {"a": []}}),
             &["[]"],
-            Some(r#"Mcp-Param-A is "[]", the body has []"#),
+            Some("Mcp-Param-A is '[]', body has []"),
         );
     }
 
@@ -645,23 +669,23 @@ mod tests {
             "string",
             json!({"o": {"a": "x"}}),
             &["x", "x"],
-            Some("Mcp-Param-A is there twice"),
+            Some("Mcp-Param-A appears twice"),
         );
         row(
             "string",
             json!({}),
             &["x", "x"],
-            Some("Mcp-Param-A is there twice"),
+            Some("Mcp-Param-A appears twice"),
         );
         assert_eq!(
             check_text("Mcp-Name", &[b"a", b"a"], "a")
                 .unwrap_err()
                 .to_string(),
-            "Mcp-Name is there twice",
+            "Mcp-Name appears twice",
         );
         assert_eq!(
             check_text("Mcp-Name", &[], "a").unwrap_err().to_string(),
-            "Mcp-Name is missing"
+            "Mcp-Name is missing, body has 'a'"
         );
     }
 }

@@ -1,6 +1,7 @@
 //! What is decided by the head of a request alone.
 
 use crate::common::*;
+use smol_mcp::http::MemoryStore;
 use smol_mcp::protocol::jsonrpc::RpcError;
 use smol_mcp::{HandlerError, Limits};
 
@@ -21,6 +22,80 @@ fn strangers_are_refused_whatever_they_ask_for() {
                 assert_eq!(reply.status, status, "{:?} {method} {value}", serving.way());
             }
         }
+    });
+}
+
+#[test]
+fn a_stranger_is_refused_behind_a_friend() {
+    every_way(async |_, serving| {
+        let request = Req::call("1", "quick", "")
+            .with("origin", "http://localhost")
+            .and("origin", "http://evil.example");
+        let reply = serving.send(&request).await.reply().await;
+        assert_eq!(reply.status, 403);
+        assert_eq!(
+            reply.text(),
+            "origin \"http://evil.example\" is not allowed\n"
+        );
+    });
+}
+
+#[test]
+fn a_header_that_can_mean_one_thing_only_is_refused_when_it_appears_twice() {
+    let kept = |stage: &Stage| stage.endpoint().event_store(MemoryStore::default());
+    every_way_with(Stage::new, kept, async |_, serving| {
+        let session = &*open(serving, "2025-11-25").await;
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let modern = Req::call("1", "quick", "");
+        let listen = Req::new("GET")
+            .with("accept", "text/event-stream")
+            .with("mcp-session-id", session);
+        let end = Req::new("DELETE").with("mcp-session-id", session);
+        let twice = |name: &str| {
+            let message = format!("Invalid request: {name} appears twice");
+            format!(r#"{{"jsonrpc":"2.0","error":{{"code":-32600,"message":"{message}"}}}}"#)
+        };
+        let of_one = error(
+            "1",
+            -32600,
+            "Invalid request: MCP-Protocol-Version appears twice",
+        );
+        for request in [
+            Req::legacy(session, ping),
+            Req::legacy(session, note),
+            Req::legacy(session, &format!("[{ping}]")),
+            modern.clone().with("mcp-session-id", session),
+            listen.clone(),
+            end.clone(),
+        ] {
+            let request = request.and("mcp-session-id", session);
+            let reply = serving.send(&request).await.reply().await;
+            let told = (reply.status, reply.text());
+            assert_eq!(told, (400, &*twice("Mcp-Session-Id")), "{request:?}");
+        }
+        for (request, text) in [
+            (Req::legacy(session, ping), of_one),
+            (Req::legacy(session, note), twice("MCP-Protocol-Version")),
+            (listen.clone(), twice("MCP-Protocol-Version")),
+            (end, twice("MCP-Protocol-Version")),
+        ] {
+            let request = request
+                .with("mcp-protocol-version", "2025-11-25")
+                .and("mcp-protocol-version", "2025-11-25");
+            let reply = serving.send(&request).await.reply().await;
+            assert_eq!((reply.status, reply.text()), (400, &*text), "{request:?}");
+        }
+        let request = listen
+            .with("last-event-id", "1-0")
+            .and("last-event-id", "1-0");
+        let reply = serving.send(&request).await.reply().await;
+        let told = (reply.status, reply.text());
+        assert_eq!(told, (400, &*twice("Last-Event-ID")));
+        let request = modern.and("content-type", "application/json");
+        let reply = serving.send(&request).await.reply().await;
+        let told = (reply.status, reply.text());
+        assert_eq!(told, (400, "Content-Type appears twice\n"));
     });
 }
 

@@ -17,7 +17,7 @@ fn headers_that_mirror_the_body_are_there_once_and_equal() {
             "no version",
             good().without("mcp-protocol-version"),
             400,
-            mismatch("MCP-Protocol-Version is missing"),
+            mismatch("MCP-Protocol-Version is missing, body has '2026-07-28'"),
         ),
         (
             "another version",
@@ -35,7 +35,7 @@ fn headers_that_mirror_the_body_are_there_once_and_equal() {
             "no method",
             good().without("mcp-method"),
             400,
-            mismatch("Mcp-Method is missing"),
+            mismatch("Mcp-Method is missing, body has 'tools/call'"),
         ),
         (
             "the method in capitals",
@@ -53,19 +53,19 @@ fn headers_that_mirror_the_body_are_there_once_and_equal() {
             "no name",
             good().without("mcp-name"),
             400,
-            mismatch("Mcp-Name is missing"),
+            mismatch("Mcp-Name is missing, body has 'quick'"),
         ),
         (
             "another name",
             good().with("mcp-name", "a"),
             400,
-            mismatch("Mcp-Name is \\\"a\\\", the body has \\\"quick\\\""),
+            mismatch("Mcp-Name is 'a', body has 'quick'"),
         ),
         (
             "two names",
             good().and("mcp-name", "quick"),
             400,
-            mismatch("Mcp-Name is there twice"),
+            mismatch("Mcp-Name appears twice"),
         ),
         (
             "names of headers in capitals",
@@ -141,19 +141,19 @@ fn a_name_in_base64_is_decoded_strictly_and_half_a_marker_is_text() {
             "marker in capitals",
             good().with("mcp-name", "=?BASE64?cXVpY2s=?="),
             400,
-            mismatch("Mcp-Name is \\\"=?BASE64?cXVpY2s=?=\\\", the body has \\\"quick\\\""),
+            mismatch("Mcp-Name is '=?BASE64?cXVpY2s=?=', body has 'quick'"),
         ),
         (
             "prefix alone",
             good().with("mcp-name", "=?base64?cXVpY2s="),
             400,
-            mismatch("Mcp-Name is \\\"=?base64?cXVpY2s=\\\", the body has \\\"quick\\\""),
+            mismatch("Mcp-Name is '=?base64?cXVpY2s=', body has 'quick'"),
         ),
         (
             "suffix alone",
             good().with("mcp-name", "cXVpY2s=?="),
             400,
-            mismatch("Mcp-Name is \\\"cXVpY2s=?=\\\", the body has \\\"quick\\\""),
+            mismatch("Mcp-Name is 'cXVpY2s=?=', body has 'quick'"),
         ),
         (
             "beyond ASCII",
@@ -230,19 +230,19 @@ fn mirrored_parameters_equal_the_arguments() {
             "header missing",
             call(r#""region":"eu""#),
             400,
-            mismatch("Mcp-Param-Region is missing, the body has such an argument"),
+            mismatch("Mcp-Param-Region is missing, body has 'eu'"),
         ),
         (
             "header differs",
             call(r#""region":"eu""#).with("mcp-param-region", "us"),
             400,
-            mismatch("Mcp-Param-Region is \\\"us\\\", the body has \\\"eu\\\""),
+            mismatch("Mcp-Param-Region is 'us', body has 'eu'"),
         ),
         (
             "argument missing",
             call("").with("mcp-param-region", "eu"),
             400,
-            mismatch("Mcp-Param-Region is there, the body has no such argument"),
+            mismatch("Mcp-Param-Region is 'eu', body has nothing"),
         ),
         (
             "header twice",
@@ -250,7 +250,7 @@ fn mirrored_parameters_equal_the_arguments() {
                 .with("mcp-param-region", "eu")
                 .and("mcp-param-region", "eu"),
             400,
-            mismatch("Mcp-Param-Region is there twice"),
+            mismatch("Mcp-Param-Region appears twice"),
         ),
         (
             "number as it is",
@@ -268,13 +268,13 @@ fn mirrored_parameters_equal_the_arguments() {
             "another number",
             call(r#""count":42"#).with("mcp-param-count", "43"),
             400,
-            mismatch("Mcp-Param-Count is \\\"43\\\", the body has 42"),
+            mismatch("Mcp-Param-Count is '43', body has 42"),
         ),
         (
             "no number",
             call(r#""count":42"#).with("mcp-param-count", "x"),
             400,
-            mismatch("Mcp-Param-Count is \\\"x\\\", the body has 42"),
+            mismatch("Mcp-Param-Count is 'x', body has 42"),
         ),
         (
             "true",
@@ -286,7 +286,7 @@ fn mirrored_parameters_equal_the_arguments() {
             "True",
             call(r#""flag":true"#).with("mcp-param-flag", "True"),
             400,
-            mismatch("Mcp-Param-Flag is \\\"True\\\", the body has true"),
+            mismatch("Mcp-Param-Flag is 'True', body has true"),
         ),
         (
             "nested",

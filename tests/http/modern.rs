@@ -501,7 +501,7 @@ fn of_two_defects_the_earlier_check_names_its_own() {
             error(
                 "1",
                 -32020,
-                "Header mismatch: Mcp-Name is \\\"other\\\", the body has \\\"nothing\\\"",
+                "Header mismatch: Mcp-Name is 'other', body has 'nothing'",
             ),
         ),
         (

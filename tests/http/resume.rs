@@ -116,6 +116,36 @@ fn with_a_store_a_hang_up_leaves_the_handler_running_and_its_result_is_kept() {
 }
 
 #[test]
+fn with_a_store_a_hang_up_before_the_first_event_aborts_as_nobody_can_come_back() {
+    every_way_with(Stage::new, kept, async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        let exchange = serving.send(&Req::legacy_play(&session, "1")).await;
+        let playing = stage.playing().await;
+        exchange.hang_up();
+        assert!(matches!(playing.aborted().await, Reason::Disconnected));
+        // A client that takes no streams never gets an event.
+        let request = Req::legacy_play(&session, "2").with("accept", "application/json");
+        let exchange = serving.send(&request).await;
+        let playing = stage.playing().await;
+        playing.progress(1);
+        exchange.hang_up();
+        assert!(matches!(playing.aborted().await, Reason::Disconnected));
+    });
+    let stubborn = |stage: &Stage| kept(stage).abort_on_hang_up(false);
+    every_way_with(Stage::new, stubborn, async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        let exchange = serving.send(&Req::legacy_play(&session, "1")).await;
+        let playing = stage.playing().await;
+        exchange.hang_up();
+        let other = serving.send(&Req::call("2", "quick", "")).await;
+        assert_eq!(other.reply().await.status, 200);
+        playing.finish("late");
+        playing.gone().await;
+        assert!(!playing.cx.signal().is_aborted());
+    });
+}
+
+#[test]
 fn with_a_store_modern_calls_and_calls_without_sessions_are_aborted_still() {
     every_way_with(Stage::new, kept, async |stage, serving| {
         let exchange = serving.send(&Req::play("1")).await;

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ThreadId};
 use std::time::Duration;
 
 use smol_mcp::http::{Body, Closer, Listener, Options, Service};
@@ -27,6 +27,11 @@ impl Server {
     /// Serves on a free port, with options, on an executor and a thread of its own.
     pub(crate) fn with(options: Options, service: impl Service) -> Self {
         let listener = smol::block_on(Listener::bind("127.0.0.1:0")).unwrap();
+        Self::bound(listener, options, service)
+    }
+
+    /// Serves on a TCP listener that the test has made.
+    pub(crate) fn bound(listener: Listener, options: Options, service: impl Service) -> Self {
         let address = listener.local_addr().unwrap();
         Self::serve(listener, address, options, service)
     }
@@ -54,6 +59,11 @@ impl Server {
             closer,
             thread: Some(thread),
         }
+    }
+
+    /// The thread that the connections run on.
+    pub(crate) fn thread_id(&self) -> ThreadId {
+        self.thread.as_ref().expect("it runs").thread().id()
     }
 
     /// Connects a client.

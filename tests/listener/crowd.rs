@@ -2,17 +2,19 @@
 //! processes: this program, with a test that does nothing otherwise.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt;
 use rustix::process::{Pid, Resource, Rlimit, Signal as Kill, getrlimit, kill_process, setrlimit};
 use smol_mcp::Signal;
-use smol_mcp::http::{Body, Listener, Options};
+use smol_mcp::http::{Body, Endpoint, Listener, Options};
 use smol_mcp::signal::Reason;
+use smol_mcp::{Context, NoInput, Tool};
 
 use crate::common::{SOON, Server, connect, read_until, reset};
 
@@ -20,15 +22,17 @@ use crate::common::{SOON, Server, connect, read_until, reset};
 const DESCRIPTORS: &str = "SMOL_MCP_TEST_DESCRIPTORS";
 /// Says to a child where to connect.
 const ADDRESS: &str = "SMOL_MCP_TEST_ADDRESS";
+/// Says to it what to send there.
+const REQUEST: &str = "SMOL_MCP_TEST_REQUEST";
 
 /// A child process that ends with its test.
 struct Process(Child);
 
 impl Process {
-    fn start(test: &str, variable: &str, value: &str) -> Self {
+    fn start<'a>(test: &str, variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let child = Command::new(std::env::current_exe().unwrap())
             .args([test, "--exact", "--ignored", "--nocapture"])
-            .env(variable, value)
+            .envs(variables)
             .stdout(Stdio::piped())
             .spawn();
         Self(child.unwrap())
@@ -36,13 +40,23 @@ impl Process {
 
     /// Starts a server that may have so many descriptors.
     fn server(descriptors: u64) -> (Self, SocketAddr) {
-        let mut process = Self::start("crowd::child_server", DESCRIPTORS, &descriptors.to_string());
+        let descriptors = descriptors.to_string();
+        let mut process = Self::start("crowd::child_server", [(DESCRIPTORS, &*descriptors)]);
         let output = BufReader::new(process.0.stdout.take().unwrap());
         let address = output.lines().find_map(|line| {
             let line = line.unwrap();
             line.split_once("LISTENING ")?.1.parse().ok()
         });
         (process, address.expect("an address"))
+    }
+
+    /// Starts a client that sends a request and reads all that comes, until it is stopped.
+    fn client(address: SocketAddr, request: &str) -> Self {
+        let address = address.to_string();
+        Self::start(
+            "crowd::child_client",
+            [(ADDRESS, &*address), (REQUEST, request)],
+        )
     }
 
     fn descriptors(&self) -> usize {
@@ -128,9 +142,9 @@ fn child_client() {
         return;
     };
     let mut client = connect(address.parse().unwrap());
-    client
-        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-        .unwrap();
+    sockopt::set_socket_recv_buffer_size(&client, 4096).unwrap();
+    let request = std::env::var(REQUEST).unwrap();
+    client.write_all(request.as_bytes()).unwrap();
     let _ = std::io::copy(&mut client, &mut std::io::sink());
 }
 
@@ -197,7 +211,7 @@ fn ten_thousand_hang_ups_leave_nothing_behind() {
 
 #[test]
 fn slow_clients_by_the_thousand_cost_little_and_stop_nobody() {
-    const COUNT: usize = 8000;
+    const COUNT: usize = 10_000;
     raise_descriptors(20_000);
     let (process, address) = Process::server(20_000);
     let mut control = connect(address);
@@ -257,7 +271,47 @@ fn a_peer_that_has_stopped_is_given_up() {
             }
         },
     );
-    let process = Process::start("crowd::child_client", ADDRESS, &server.address.to_string());
+    let process = Process::client(server.address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(matches!(reasons.recv_timeout(SOON), Ok(None)));
+    process.kill(Kill::STOP);
+    let reason = reasons.recv_timeout(SOON);
+    assert!(
+        matches!(reason, Ok(Some(Reason::Disconnected))),
+        "{reason:?}"
+    );
+}
+
+#[test]
+fn a_peer_that_has_stopped_is_given_up_between_signs_of_life() {
+    let (sender, reasons) = channel();
+    let waits = Tool::new("waits", move |_: NoInput, cx: Context| {
+        let reasons = sender.clone();
+        async move {
+            reasons.send(None).unwrap();
+            reasons.send(Some(cx.signal().aborted().await)).unwrap();
+            ""
+        }
+    });
+    let mcp = smol_mcp::Server::builder("waiting", "1")
+        .tool(waits)
+        .build()
+        .unwrap();
+    // Nothing is sent but comments, which soon fill buffers as small as these.
+    let endpoint = Endpoint::new(&mcp)
+        .patience(Duration::ZERO)
+        .keep_alive(Duration::from_millis(1));
+    let socket = TcpListener::bind("127.0.0.1:0").unwrap();
+    sockopt::set_socket_send_buffer_size(&socket, 4096).unwrap();
+    let options = Options::new().write_timeout(Duration::from_millis(200));
+    let server = Server::bound(Listener::from_tcp(socket).unwrap(), options, endpoint);
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+         Mcp-Method: tools/call\r\nMcp-Name: waits\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let process = Process::client(server.address, &request);
     assert!(matches!(reasons.recv_timeout(SOON), Ok(None)));
     process.kill(Kill::STOP);
     let reason = reasons.recv_timeout(SOON);

@@ -4,7 +4,9 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use futures_lite::Stream;
@@ -127,30 +129,39 @@ fn each_of_a_thousand_closes_within_a_stream_is_seen() {
 }
 
 #[test]
-fn a_close_before_the_first_piece_is_seen() {
+fn each_of_a_thousand_closes_before_the_first_piece_is_seen() {
     let (sender, events) = channel();
     let server = Server::start(endless(&[], sender));
-    let mut client = server.connect();
-    client.write_all(CALL.as_bytes()).unwrap();
-    // The head does not wait for the first piece.
-    read_until(&mut client, "transfer-encoding: chunked\r\n\r\n");
-    drop(client);
-    assert_eq!(next(&events), Event::Started);
-    assert_eq!(next(&events), disconnected());
+    for round in 0..1000 {
+        let mut client = server.connect();
+        client.write_all(CALL.as_bytes()).unwrap();
+        // The head does not wait for the first piece.
+        read_until(&mut client, "transfer-encoding: chunked\r\n\r\n");
+        match round % 2 {
+            0 => drop(client),
+            _ => reset(client),
+        }
+        assert_eq!(next(&events), Event::Started);
+        assert_eq!(next(&events), disconnected(), "round {round}");
+    }
 }
 
 #[test]
-fn a_close_with_the_next_request_in_the_buffer_is_seen() {
+fn each_of_a_thousand_closes_with_the_next_request_in_the_buffer_is_seen() {
     let (sender, events) = channel();
     let server = Server::start(patient(sender));
-    for pipelined in [CALL.to_owned(), CALL.repeat(10), CALL[..20].to_owned()] {
+    let behind = [CALL.to_owned(), CALL.repeat(10), CALL[..20].to_owned()];
+    for round in 0..1000 {
         let mut client = server.connect();
         client
-            .write_all((CALL.to_owned() + &pipelined).as_bytes())
+            .write_all((CALL.to_owned() + &behind[round % 3]).as_bytes())
             .unwrap();
         assert_eq!(next(&events), Event::Started);
-        drop(client);
-        assert_eq!(next(&events), disconnected());
+        match round % 2 {
+            0 => drop(client),
+            _ => reset(client),
+        }
+        assert_eq!(next(&events), disconnected(), "round {round}");
     }
     drop(server);
     assert!(
@@ -172,19 +183,41 @@ fn a_close_after_more_was_pipelined_while_the_call_ran_is_seen() {
 }
 
 #[test]
-fn a_close_on_a_unix_socket_is_seen() {
+fn each_of_a_thousand_closes_on_a_unix_socket_is_seen() {
     let path = std::env::temp_dir().join(format!("smol-mcp-hang-up-{}", std::process::id()));
     let _ = std::fs::remove_file(&path);
     let (sender, events) = channel();
     let listener = smol::block_on(Listener::bind_unix(&path)).unwrap();
     assert!(listener.local_addr().is_err());
-    let server = Server::on(listener, patient(sender));
-    for _ in 0..100 {
+    let (patient, endless) = (patient(sender.clone()), endless(&["one\n"], sender));
+    let (patient, endless) = (Arc::new(patient), Arc::new(endless));
+    let server = Server::on(
+        listener,
+        move |request: http::Request<Vec<u8>>, signal: Signal| {
+            let (patient, endless) = (patient.clone(), endless.clone());
+            async move {
+                match request.uri().path() {
+                    "/call" => patient.call(request, signal).await,
+                    _ => endless.call(request, signal).await,
+                }
+            }
+        },
+    );
+    for round in 0..1000 {
         let mut client = UnixStream::connect(&path).unwrap();
-        client.write_all(CALL.as_bytes()).unwrap();
+        let call = match round % 4 {
+            0 => CALL.to_owned(),
+            1 => CALL.repeat(2),
+            2 => CALL.replace("/call", "/stream"),
+            _ => CALL.replace("/call", "/stream") + CALL,
+        };
+        client.write_all(call.as_bytes()).unwrap();
         assert_eq!(next(&events), Event::Started);
+        if round % 4 >= 2 {
+            read_until(&mut client, "one\n\r\n");
+        }
         drop(client);
-        assert_eq!(next(&events), disconnected());
+        assert_eq!(next(&events), disconnected(), "round {round}");
     }
     drop(server);
     std::fs::remove_file(&path).unwrap();
@@ -277,6 +310,85 @@ fn a_client_that_leaves_after_its_answer_has_not_hung_up() {
             .count(),
         400
     );
+}
+
+/// What has been logged, and by which thread.
+struct Log(Mutex<Vec<(ThreadId, String)>>);
+
+static LOG: Log = Log(Mutex::new(Vec::new()));
+
+impl log::Log for Log {
+    fn enabled(&self, _: &log::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let line = (std::thread::current().id(), record.args().to_string());
+        // Crates below tell of every wake-up.
+        if record.target().starts_with("smol_mcp") {
+            self.0.lock().unwrap().push(line);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+#[test]
+fn a_client_that_leaves_after_its_answer_is_not_worth_a_line_in_the_log() {
+    log::set_logger(&LOG).expect("no other test sets a logger");
+    log::set_max_level(log::LevelFilter::Trace);
+    let server = Server::start(|request: http::Request<Vec<u8>>, _signal| async move {
+        assert_ne!(request.uri().path(), "/panic");
+        let last = futures_lite::stream::iter([Ok(b"data: end\n\n".to_vec())]);
+        http::Response::new(match request.uri().path() {
+            "/whole" => Body::full("end"),
+            _ => Body::stream(last),
+        })
+    });
+    let told = |server: &Server| {
+        let lines = LOG.0.lock().unwrap();
+        let own = lines.iter().filter(|line| line.0 == server.thread_id());
+        own.map(|line| line.1.clone()).collect::<Vec<_>>()
+    };
+    for round in 0..300 {
+        let mut client = server.connect();
+        let (path, end) = match round % 2 {
+            0 => ("/whole", "end"),
+            _ => ("/stream", "end\n\n\r\n0\r\n\r\n"),
+        };
+        client
+            .write_all(CALL.replace("/call", path).as_bytes())
+            .unwrap();
+        read_until(&mut client, end);
+        match round % 3 {
+            0 => drop(client),
+            1 => reset(client),
+            _ => half_close(&client),
+        }
+    }
+    assert_eq!(told(&server), Vec::<String>::new());
+    // It would have been seen.
+    let mut client = server.connect();
+    client
+        .write_all(CALL.replace("/call", "/panic").as_bytes())
+        .unwrap();
+    read_until(&mut client, "internal error\n");
+    assert_eq!(told(&server), ["a service panicked"]);
+}
+
+#[test]
+fn what_a_client_sends_ahead_is_read_up_to_a_bound() {
+    let (sender, events) = channel();
+    let server = Server::start(patient(sender));
+    let mut client = server.connect();
+    client.write_all(CALL.as_bytes()).unwrap();
+    assert_eq!(next(&events), Event::Started);
+    // More than sockets hold: if it were read, all of it would be taken.
+    client
+        .set_write_timeout(Some(Duration::from_millis(300)))
+        .unwrap();
+    let err = client.write_all(&vec![b'x'; 64 << 20]).unwrap_err();
+    assert_eq!(err.kind(), io::ErrorKind::WouldBlock);
 }
 
 #[test]

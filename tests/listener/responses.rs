@@ -327,6 +327,31 @@ fn a_ready_answer_arrives_in_one_piece() {
 }
 
 #[test]
+fn each_event_arrives_in_one_piece() {
+    let (sender, events) = async_channel::bounded(1);
+    let server = Server::start(move |_request: http::Request<Vec<u8>>, _signal| {
+        let events = events.clone();
+        async move { Response::new(Body::stream(events)) }
+    });
+    let mut client = server.connect();
+    client
+        .write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        .unwrap();
+    read_until(&mut client, "\r\n\r\n");
+    let mut buffer = [0; 64];
+    for round in 0..1000 {
+        let event = format!("data: {round:06}\n\n");
+        sender
+            .send_blocking(Ok(event.clone().into_bytes()))
+            .unwrap();
+        // Nothing else is under way, so one read returns what one write has sent.
+        let count = client.read(&mut buffer).unwrap();
+        let text = String::from_utf8_lossy(&buffer[..count]);
+        assert_eq!(text, format!("e\r\n{event}\r\n"));
+    }
+}
+
+#[test]
 fn requests_carry_the_address_of_the_peer_if_that_is_wanted() {
     let options = Options::new().peer_addr(true);
     let server = Server::with(options, |request: Request<Vec<u8>>, _| async move {

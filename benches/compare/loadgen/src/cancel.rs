@@ -1,6 +1,5 @@
 //! How long a handler takes to learn that nobody waits for it any more.
 use std::io::{self, Write};
-use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,7 @@ use crate::Opts;
 #[derive(Default)]
 pub struct Sample {
     lat: Vec<u64>,
-    missed: u64,
+    pub missed: u64,
     /// Answers sent for calls that had been cancelled (stdio only).
     pub late_answers: u64,
     /// CPUs kept busy by neither side of the measurement.
@@ -100,7 +99,7 @@ fn measure(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result
                 next_id += 1;
                 tag = next_id.to_string();
                 let id = next_id;
-                let call = msg::slow(o.proto, id, &tag, o.seconds);
+                let call = msg::slow(o.proto, id, &tag, o.seconds, false);
                 stdio::write_line(server.stdin.as_mut().expect("stdio"), &call)?;
                 wait_started(server, &tag)?;
                 std::thread::sleep(settle);
@@ -113,16 +112,26 @@ fn measure(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result
                 next_id += 1;
                 tag = next_id.to_string();
                 let id = next_id;
-                let call = msg::slow(o.proto, id, &tag, o.seconds);
-                c.write_all(&t.post(&call, "tools/call", Some("slow"), session.as_deref()))?;
+                let session = session.as_deref();
+                let call = msg::slow(o.proto, id, &tag, o.seconds, o.after_head);
+                let mut bytes = t.post(&call, "tools/call", Some("slow"), session);
+                for _ in 0..o.pipelined {
+                    next_id += 1;
+                    let echo = msg::echo(o.proto, next_id, "next");
+                    bytes.extend(t.post(&echo, "tools/call", Some("echo"), session));
+                }
+                c.write_all(&bytes)?;
                 wait_started(server, &tag)?;
+                if o.after_head {
+                    c.wait_for_head(Duration::from_secs(5))?;
+                }
                 if o.by_notify {
-                    let mut other: TcpStream = http::connect(&t.addr)?;
+                    let mut other = http::connect(&t.addr)?;
                     let note = t.post(
                         &msg::cancelled(id),
                         "notifications/cancelled",
                         None,
-                        session.as_deref(),
+                        session,
                     );
                     std::thread::sleep(settle);
                     t0 = sys::mono_ns();
@@ -143,7 +152,7 @@ fn measure(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result
                         drop(c);
                     }
                     "half" => {
-                        c.shutdown(Shutdown::Write)?;
+                        c.half_close()?;
                         let seen = wait_cancelled(server, &tag, limit)?;
                         record(&mut s, t0, seen);
                         if s.missed >= GIVE_UP_AFTER && s.lat.is_empty() {

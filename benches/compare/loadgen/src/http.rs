@@ -1,9 +1,14 @@
 //! HTTP/1.1 as the meter needs it: one request at a time per keep-alive connection.
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use crate::msg::{self, Proto};
+
+/// What the address of a Unix socket begins with.
+pub const UNIX: &str = "unix:";
 
 #[derive(Clone)]
 pub struct Target {
@@ -14,6 +19,14 @@ pub struct Target {
 }
 
 impl Target {
+    /// A Unix socket has no name of its own.
+    fn host(&self) -> &str {
+        match self.addr.starts_with(UNIX) {
+            true => "localhost",
+            false => &self.addr,
+        }
+    }
+
     /// The bytes of one POST. `method`/`name` feed the 2026-07-28 headers.
     pub fn post(
         &self,
@@ -24,7 +37,9 @@ impl Target {
     ) -> Vec<u8> {
         let mut h = format!(
             "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: {}\r\n",
-            self.path, self.addr, self.accept
+            self.path,
+            self.host(),
+            self.accept
         );
         if method != "initialize" {
             h.push_str(&format!(
@@ -191,15 +206,92 @@ impl Response {
     }
 }
 
-pub fn connect(addr: &str) -> io::Result<TcpStream> {
+/// A connection of either kind.
+pub enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Stream {
+    pub fn set_nonblocking(&self, yes: bool) -> io::Result<()> {
+        match self {
+            Stream::Tcp(s) => s.set_nonblocking(yes),
+            Stream::Unix(s) => s.set_nonblocking(yes),
+        }
+    }
+
+    fn set_read_timeout(&self, limit: Duration) -> io::Result<()> {
+        match self {
+            Stream::Tcp(s) => s.set_read_timeout(Some(limit)),
+            Stream::Unix(s) => s.set_read_timeout(Some(limit)),
+        }
+    }
+
+    pub fn half_close(&self) -> io::Result<()> {
+        match self {
+            Stream::Tcp(s) => s.shutdown(Shutdown::Write),
+            Stream::Unix(s) => s.shutdown(Shutdown::Write),
+        }
+    }
+
+    /// Reads until the head of a response has come.
+    pub fn wait_for_head(&mut self, limit: Duration) -> io::Result<()> {
+        self.set_read_timeout(limit)?;
+        let mut got = Vec::new();
+        let mut buf = [0; 4096];
+        while msg::find(&got, b"\r\n\r\n").is_none() {
+            match self.read(&mut buf)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                n => got.extend_from_slice(&buf[..n]),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Read for Stream {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(s) => s.read(buf),
+            Stream::Unix(s) => s.read(buf),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        match self {
+            Stream::Tcp(s) => s.write(buf),
+            Stream::Unix(s) => s.write(buf),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl AsRawFd for Stream {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Stream::Tcp(s) => s.as_raw_fd(),
+            Stream::Unix(s) => s.as_raw_fd(),
+        }
+    }
+}
+
+pub fn connect(addr: &str) -> io::Result<Stream> {
+    if let Some(path) = addr.strip_prefix(UNIX) {
+        return UnixStream::connect(path).map(Stream::Unix);
+    }
     let s = TcpStream::connect(addr)?;
     s.set_nodelay(true)?;
-    Ok(s)
+    Ok(Stream::Tcp(s))
 }
 
 /// One blocking exchange, for set-up traffic.
-pub fn exchange(s: &mut TcpStream, request: &[u8]) -> io::Result<Response> {
-    s.set_read_timeout(Some(Duration::from_secs(20)))?;
+pub fn exchange(s: &mut Stream, request: &[u8]) -> io::Result<Response> {
+    s.set_read_timeout(Duration::from_secs(20))?;
     s.write_all(request)?;
     let mut r = Response::default();
     let mut buf = [0u8; 16384];
@@ -219,7 +311,7 @@ pub fn exchange(s: &mut TcpStream, request: &[u8]) -> io::Result<Response> {
 
 /// Opens a connection ready for calls: in the legacy era this includes the
 /// handshake, with the session the server issues if it issues one.
-pub fn open(t: &Target, next_id: &mut u64) -> io::Result<(TcpStream, Option<String>)> {
+pub fn open(t: &Target, next_id: &mut u64) -> io::Result<(Stream, Option<String>)> {
     let mut s = connect(&t.addr)?;
     if t.proto == Proto::Modern {
         return Ok((s, None));

@@ -39,6 +39,10 @@ pub struct Opts {
     pub by_notify: bool,
     pub close: String,
     pub how: String,
+    /// Hang up after the head of the response has come, which a message of the call's has begun.
+    pub after_head: bool,
+    /// So many further requests are sent together with the one that is given up.
+    pub pipelined: usize,
     /// Runs during which others kept more CPUs busy than this are repeated.
     pub max_foreign: f64,
     pub max_tries: usize,
@@ -47,8 +51,8 @@ pub struct Opts {
 }
 
 const USAGE: &str = "loadgen <roundtrip|cancel|memory|startup|shutdown> --transport stdio|http --proto modern|legacy
-  --server-cmd \"program args\"   spawned for each run; an HTTP server prints `LISTENING ip:port` on stderr
-  --addr ip:port                 HTTP only, instead of --server-cmd (roundtrip)
+  --server-cmd \"program args\"   spawned for each run; an HTTP server prints `LISTENING ip:port` (or unix:path) on stderr
+  --addr ip:port|unix:path       HTTP only, instead of --server-cmd (roundtrip)
   --path /mcp  --accept \"application/json, text/event-stream\"
   --server-cpu N --client-cpu N  pin the two sides
   --connections N                HTTP keep-alive connections; calls in flight for memory and shutdown
@@ -58,6 +62,7 @@ const USAGE: &str = "loadgen <roundtrip|cancel|memory|startup|shutdown> --transp
   --max-tries N (40)             ... at most so often in all; then the quietest runs count
   --spin yes                     keep the CPUs from halting (SCHED_IDLE spinners), for 1-in-flight figures
   cancel:   --samples N --by close|notify --close fin|rst|half --seconds S --settle-us U
+            --after start|head (of the response)  --pipelined N (requests behind the call)
   shutdown: --how eof|term";
 
 impl Opts {
@@ -84,6 +89,8 @@ impl Opts {
             by_notify: false,
             close: "fin".into(),
             how: "eof".into(),
+            after_head: false,
+            pipelined: 0,
             max_foreign: 0.1,
             max_tries: 40,
             spin: false,
@@ -121,6 +128,8 @@ impl Opts {
                 "--by" => o.by_notify = v == "notify",
                 "--close" => o.close = v,
                 "--how" => o.how = v,
+                "--after" => o.after_head = v == "head",
+                "--pipelined" => o.pipelined = num(v)? as usize,
                 "--max-foreign" => o.max_foreign = num(v)?,
                 "--spin" => o.spin = v == "yes",
                 "--max-tries" => o.max_tries = num(v)? as usize,
@@ -148,7 +157,7 @@ impl Opts {
         if let Some(a) = &self.addr {
             return Ok((None, Some(self.target(a.clone()))));
         }
-        let s = Server::spawn(&self.server_cmd, self.server_cpu, self.stdio)?;
+        let mut s = Server::spawn(&self.server_cmd, self.server_cpu, self.stdio)?;
         let t = if self.stdio {
             None
         } else {
@@ -251,6 +260,7 @@ fn run(o: &Opts) -> io::Result<String> {
                     &o.close
                 },
             );
+            out = out.int("missed", all.iter().map(|s| s.missed).sum());
             out = summary(
                 out,
                 "p50_us",

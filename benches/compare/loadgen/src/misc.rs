@@ -51,13 +51,13 @@ pub fn memory(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Res
             Some(t) => {
                 let (mut c, s) = http::open(t, &mut next_id)?;
                 next_id += 1;
-                let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds);
+                let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds, false);
                 c.write_all(&t.post(&m, "tools/call", Some("slow"), s.as_deref()))?;
                 conns.push(c);
             }
             None => {
                 next_id += 1;
-                let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds);
+                let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds, false);
                 stdio::write_line(server.stdin.as_mut().expect("stdio"), &m)?;
             }
         }
@@ -191,7 +191,7 @@ pub fn shutdown(o: &Opts) -> io::Result<String> {
         }
         for _ in 0..n {
             next_id += 1;
-            let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds);
+            let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds, false);
             stdio::write_line(server.stdin.as_mut().expect("stdio"), &m)?;
         }
         if n == 0 {
@@ -211,7 +211,7 @@ pub fn shutdown(o: &Opts) -> io::Result<String> {
         for _ in 0..n {
             let (mut c, s) = http::open(&t, &mut next_id)?;
             next_id += 1;
-            let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds);
+            let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds, false);
             c.write_all(&t.post(&m, "tools/call", Some("slow"), s.as_deref()))?;
             conns.push(c);
         }

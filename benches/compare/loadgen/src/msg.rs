@@ -24,14 +24,25 @@ impl Proto {
     }
 }
 
-pub fn call(proto: Proto, id: u64, tool: &str, arguments: &str) -> String {
-    let meta = match proto {
-        Proto::Modern => concat!(
-            r#","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
-            r#""io.modelcontextprotocol/clientInfo":{"name":"loadgen","version":"0"},"#,
-            r#""io.modelcontextprotocol/clientCapabilities":{}}"#
-        ),
-        Proto::Legacy => "",
+/// The text of a call. With a `token` it asks for progress.
+fn call(proto: Proto, id: u64, tool: &str, arguments: &str, token: bool) -> String {
+    let mut meta = Vec::new();
+    if proto == Proto::Modern {
+        meta.push(
+            concat!(
+                r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","#,
+                r#""io.modelcontextprotocol/clientInfo":{"name":"loadgen","version":"0"},"#,
+                r#""io.modelcontextprotocol/clientCapabilities":{}"#
+            )
+            .to_string(),
+        );
+    }
+    if token {
+        meta.push(format!(r#""progressToken":{id}"#));
+    }
+    let meta = match meta.is_empty() {
+        true => String::new(),
+        false => format!(r#","_meta":{{{}}}"#, meta.join(",")),
     };
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}{meta}}}}}"#
@@ -39,21 +50,13 @@ pub fn call(proto: Proto, id: u64, tool: &str, arguments: &str) -> String {
 }
 
 pub fn echo(proto: Proto, id: u64, payload: &str) -> String {
-    call(
-        proto,
-        id,
-        "echo",
-        &format!(r#"{{"text":{}}}"#, quote(payload)),
-    )
+    let arguments = format!(r#"{{"text":{}}}"#, quote(payload));
+    call(proto, id, "echo", &arguments, false)
 }
 
-pub fn slow(proto: Proto, id: u64, tag: &str, seconds: f64) -> String {
-    call(
-        proto,
-        id,
-        "slow",
-        &format!(r#"{{"tag":{},"seconds":{seconds}}}"#, quote(tag)),
-    )
+pub fn slow(proto: Proto, id: u64, tag: &str, seconds: f64, token: bool) -> String {
+    let arguments = format!(r#"{{"tag":{},"seconds":{seconds}}}"#, quote(tag));
+    call(proto, id, "slow", &arguments, token)
 }
 
 pub fn initialize(id: u64) -> String {

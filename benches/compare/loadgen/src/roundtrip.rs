@@ -1,6 +1,5 @@
 //! Throughput and latency of `tools/call echo`.
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::os::fd::AsRawFd;
 
 use crate::http::{self, Response, Target};
@@ -121,7 +120,7 @@ impl Window {
 }
 
 struct Conn {
-    stream: TcpStream,
+    stream: http::Stream,
     session: Option<String>,
     out: Vec<u8>,
     pos: usize,

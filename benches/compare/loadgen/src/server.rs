@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use crate::sys;
+use crate::{http, sys};
 
 #[derive(Debug, Clone)]
 pub enum Mark {
@@ -21,6 +21,8 @@ pub struct Server {
     pub stdin: Option<ChildStdin>,
     pub stdout: Option<ChildStdout>,
     pub marks: Receiver<Mark>,
+    /// The Unix socket that it listens on; nobody else takes it away.
+    socket: Option<String>,
     /// CLOCK_MONOTONIC just before the spawn.
     pub spawned_at: u64,
 }
@@ -88,15 +90,19 @@ impl Server {
             stdout: child.stdout.take(),
             child,
             marks,
+            socket: None,
             spawned_at,
         })
     }
 
-    pub fn wait_listening(&self) -> io::Result<String> {
+    pub fn wait_listening(&mut self) -> io::Result<String> {
         let end = Instant::now() + Duration::from_secs(20);
         loop {
             match self.next_mark(end)? {
-                Some(Mark::Listening(a)) => return Ok(a),
+                Some(Mark::Listening(a)) => {
+                    self.socket = a.strip_prefix(http::UNIX).map(Into::into);
+                    return Ok(a);
+                }
                 Some(Mark::Eof) | None => {
                     return Err(io::Error::other("the server never printed LISTENING"))
                 }
@@ -123,6 +129,9 @@ impl Server {
         self.stdin.take();
         sys::kill(self.child.id(), libc::SIGKILL);
         let _ = self.child.wait();
+        if let Some(path) = self.socket.take() {
+            let _ = std::fs::remove_file(path);
+        }
     }
 }
 
