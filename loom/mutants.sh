@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Breaks Signal in one way after the other, in a copy, and expects the models or the tests to notice each.
+# Breaks Signal, or what calls share, in one way after the other, in a copy, and expects the models to notice each, or
+# the tests where no model can.
 #
 #     loom/mutants.sh             all of them
 #     loom/mutants.sh ledger      those whose name contains the word
@@ -35,6 +36,18 @@ tests() {
         --test signal_alarm --test signal --test signal_counts "$@")
 }
 
+# Which models are of a file, how it is built, and which tests may notice what no model can.
+know() {
+    case $1 in
+        server/*) of=calls:: build=(models --no-run) noticed=true ;;
+        *) of=signals:: build=(library) noticed=tests ;;
+    esac
+}
+
+library() {
+    (cd "$copy/crate" && cargo build --quiet --no-default-features)
+}
+
 # mutant NAME FILE FROM TO: replaces the text FROM, which must stand in FILE exactly once, by TO.
 mutant() {
     local name=$1 file=$copy/crate/src/$2
@@ -49,15 +62,16 @@ mutant() {
         echo "does not apply: $name"
         exit 1
     fi
-    (cd "$copy/crate" && cargo build --quiet --no-default-features 2>"$copy/log") || {
+    know "$2"
+    "${build[@]}" >"$copy/log" 2>&1 || {
         cat "$copy/log"
         echo "does not build: $name"
         exit 1
     }
     applied=$((applied + 1))
-    if ! models >"$copy/log" 2>&1; then
+    if ! models "$of" >"$copy/log" 2>&1; then
         echo "found by a model: $name"
-    elif ! tests >"$copy/log" 2>&1; then
+    elif ! "$noticed" >"$copy/log" 2>&1; then
         echo "found by a test:  $name"
     else
         echo "SURVIVED:         $name"
@@ -152,6 +166,64 @@ mutant 'alarm: an earlier deadline does not move it' signal/alarm.rs \
 mutant 'alarm: going off is not noted' signal/alarm.rs \
     'alarm.armed = NEVER;
         tend(alarm);' 'tend(alarm);'
+
+gate=server/outlet.rs
+mutant 'calls, gate: an answer follows a cancel' $gate \
+    'if outlet.gate != Gate::Open {
+            return;
+        }
+        let held' 'let held'
+mutant 'calls, gate: a cancel leaves what waits' $gate \
+    'outlet.queue.clear();' ''
+mutant 'calls, gate: a cancel leaves the answer' $gate \
+    'outlet.answer.take().is_some() || outlet.gate == Gate::Open' 'outlet.gate == Gate::Open'
+mutant 'calls, gate: a stream waits for an answer that was taken away' $gate \
+    'if kept_back {' 'if outlet.gate == Gate::Open { let _ = kept_back;'
+mutant 'calls, gate: progress follows the answer' $gate \
+    'if outlet.gate != Gate::Open || outlet.last_progress != Some(progress) {' \
+    'if outlet.last_progress != Some(progress) {'
+mutant 'calls, gate: messages follow the answer' $gate \
+    'if outlet.gate != Gate::Open {
+            return false;
+        }' ''
+mutant 'calls, progress: falls behind while it is written' $gate \
+    'if outlet.gate != Gate::Open || outlet.last_progress != Some(progress) {' \
+    'if outlet.gate != Gate::Open {'
+mutant 'calls, progress: need not rise' $gate \
+    'outlet.gate != Gate::Open || !rises' '{ let _ = rises; outlet.gate != Gate::Open }'
+mutant 'calls, progress: any number waits' $gate \
+    'const WAITING: usize = 16;' 'const WAITING: usize = 17;'
+mutant 'calls, progress: of too many the newest is lost' $gate \
+    'Some(last) if last.progress => *last = queued' 'Some(last) if last.progress => drop(queued)'
+mutant 'calls, settle: the id is free after the answer' $gate \
+    'let _leaving = self.leave();
+        self.close_with(answer);' \
+    'self.close_with(answer);
+        let _leaving = self.leave();'
+mutant 'calls, settle: the peer is idle before the answer' $gate \
+    'let _leaving = self.leave();' 'drop(self.leave());'
+mutant 'calls, announce: the call is not listed' $gate \
+    'self.peer.feed.push(self.clone());' ''
+mutant 'calls, announce: the reader is not woken' $gate \
+    'waker.wake();
+        } else if' \
+    'drop(waker);
+        } else if'
+mutant 'calls, lines: the call is taken for listed' $gate \
+    'outlet.listed = false;' ''
+mutant 'calls, table: an id that is in use is taken' server/inflight.rs \
+    'return Err(Refused::Duplicate)' 'return Ok(())'
+mutant 'calls, table: a call is known by its id' server/inflight.rs \
+    'Arc::ptr_eq(&entry.call, call).then_some(entry)' 'Some(entry)'
+mutant 'calls, table: whoever waits for the last call does not look again' server/inflight.rs \
+    'if !self.entries().is_idle() {' 'if true {'
+mutant 'calls, table: the last call tells nobody' server/inflight.rs \
+    'self.0.idle.notify(usize::MAX);' ''
+mutant 'calls, feed: the reader is not woken' server/feed.rs \
+    'change(&mut state);
+        let waker = state.waker.take();' \
+    'change(&mut state);
+        let waker: Option<Waker> = None;'
 
 echo "$applied mutants, $survivors survived"
 [[ $applied -gt 0 && $survivors -eq 0 ]]

@@ -4,7 +4,8 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use smol::{Executor, Task};
+use smol::Executor;
+pub(crate) use smol::Task;
 
 /// Starts tasks, and leaves each to the caller as an owner.
 #[derive(Clone, Default)]

@@ -1,5 +1,6 @@
 //! The server: what it offers, and one call from its method to its answer. It knows no transport.
 
+mod amount;
 mod around;
 mod ask;
 mod asks;
@@ -12,6 +13,7 @@ pub(crate) mod feed;
 mod handlers;
 pub(crate) mod inflight;
 mod outgoing;
+pub(crate) mod outlet;
 pub(crate) mod peer;
 mod principal;
 mod progress;
@@ -22,6 +24,7 @@ mod running;
 mod schema;
 mod seal;
 mod subscriptions;
+mod sync;
 mod tools;
 mod work;
 
@@ -31,6 +34,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+pub use self::amount::{Amount, IntoTotal};
 pub use self::around::{Next, Outcome};
 pub use self::ask::{Answers, Ask, AskError};
 pub use self::builder::{Builder, Limits};
@@ -38,7 +42,6 @@ pub use self::context::Context;
 pub use self::failure::HandlerError;
 pub use self::handlers::{IntoToolHandler, IntoToolResult, NoInput, Structured};
 pub use self::principal::Principal;
-pub use self::progress::{Amount, IntoTotal};
 pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
 pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
 pub use self::tools::{Tool, ToolHandler};

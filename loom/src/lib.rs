@@ -1,4 +1,5 @@
-//! `src/signal.rs` of the crate, built for the model checker, and its models.
+//! What several threads touch at a time, built for the model checker: `src/signal.rs`, and of the server the gate of a
+//! call, the table of calls in flight, and the feed of a connection. All else that these name is stood in for here.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test` in this folder.
 #![cfg(loom)]
@@ -7,7 +8,33 @@
 #[path = "../../src"]
 mod smol_mcp {
     pub(crate) mod signal;
+
+    pub(crate) mod server {
+        pub(crate) mod amount;
+        #[path = "../../loom/src/call.rs"]
+        pub(crate) mod call;
+        pub(crate) mod feed;
+        pub(crate) mod inflight;
+        pub(crate) mod outlet;
+        mod sync;
+    }
 }
 
+// As the files find them in the crate itself.
+pub(crate) use smol_mcp::{server, signal};
+
+/// Ids of requests.
+mod protocol {
+    pub(crate) mod jsonrpc {
+        pub(crate) type Id = i64;
+    }
+}
+
+mod executor;
+
 #[cfg(test)]
-mod models;
+mod calls;
+#[cfg(test)]
+mod explore;
+#[cfg(test)]
+mod signals;

@@ -17,8 +17,9 @@ use super::session::{self, Found, Session};
 use super::sse::{self, Events};
 use crate::era::{self, Around, Refusal, Route, modern};
 use crate::protocol::jsonrpc::{self, Malformed, Message, Notification, Request, RpcError};
-use crate::server::call::{Call, Next};
+use crate::server::call::Call;
 use crate::server::dispatch::{self, Intake};
+use crate::server::outlet::Next;
 use crate::signal::{Deadline, Reason, Signal, Wait};
 
 /// The label of the deadline after which a response begins as a stream. No application has one of this name.

@@ -14,7 +14,7 @@ use super::Body;
 use super::flow::{Carrier, Flow};
 use super::post::Guard;
 use super::session::Session;
-use crate::server::call::Next;
+use crate::server::outlet::Next;
 use crate::signal::{Reason, Signal, Wait};
 
 /// Shows life, and nothing to those who read events.

@@ -7,9 +7,10 @@ use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::Server;
+use super::amount::{Amount, IntoTotal};
 use super::call::Call;
 use super::principal::Principal;
-use super::progress::{self, Amount, IntoTotal};
+use super::progress;
 use crate::era;
 use crate::protocol::jsonrpc::{self, Id};
 use crate::protocol::meta::{self, Meta};

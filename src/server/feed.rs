@@ -1,10 +1,11 @@
 //! What a peer's one stream has to carry: calls with something to say, and messages that belong to no call.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use super::call::Call;
+use super::sync::{Mutex, MutexGuard};
 
 /// How many messages of its own a peer keeps for a client that does not read.
 const KEPT: usize = 256;

@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use event_listener::Event;
 use futures_lite::future;
 
 use super::call::Call;
+use super::sync::{Mutex, MutexGuard};
+use crate::executor::Task;
 use crate::protocol::jsonrpc::Id;
 use crate::signal::{Reason, Signal};
 
@@ -67,7 +69,7 @@ impl Drop for Leaving<'_> {
 struct Entry {
     call: Arc<Call>,
     /// The handler, once it is more than its first poll. Dropping the entry drops the handler.
-    task: Option<smol::Task<()>>,
+    task: Option<Task<()>>,
 }
 
 /// Why a call cannot begin.
@@ -105,7 +107,7 @@ impl Inflight {
     }
 
     /// Gives a call the task that runs it. If the call has settled meanwhile, or been cleared away, the task is dropped.
-    pub(crate) fn own(&self, call: &Arc<Call>, task: smol::Task<()>) {
+    pub(crate) fn own(&self, call: &Arc<Call>, task: Task<()>) {
         if let Some(entry) = self.entries().of(call) {
             entry.task = Some(task);
         }
@@ -194,7 +196,7 @@ impl Inflight {
     }
 
     /// Takes out every call whose handler is a task already.
-    fn take_tasks(&self) -> Vec<smol::Task<()>> {
+    fn take_tasks(&self) -> Vec<Task<()>> {
         let mut tasks = Vec::new();
         self.entries()
             .by_key

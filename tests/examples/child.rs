@@ -67,7 +67,6 @@ impl Example {
     }
 
     /// Returns the next line on standard error.
-    #[cfg(feature = "tide")]
     pub(crate) fn error_line(&self) -> String {
         self.errors.recv_timeout(PATIENCE).expect("no line")
     }

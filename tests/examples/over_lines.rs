@@ -20,6 +20,37 @@ fn hello_greets_and_ends_with_its_input() {
 }
 
 #[test]
+fn stopping_stops_each_tool_when_it_is_cancelled_and_all_when_the_input_ends() {
+    let mut example = Example::start("stopping", &[]);
+    let mut client = example.client();
+    let names = ["fetch", "compute", "idle", "tick", "follow", "grind"];
+    let begin = |client: &mut Client, name: &str| {
+        let call = json!({ "name": name, "arguments": {} });
+        let id = client.begin("tools/call", call);
+        // Also the proof that nothing has come of the one before.
+        assert_eq!(client.progress(id), "begun");
+        id
+    };
+    for name in names {
+        let id = begin(&mut client, name);
+        if name == "follow" {
+            assert_eq!(client.progress(id), "21.5 degrees");
+        }
+        client.cancel(id);
+        assert_eq!(example.error_line(), format!("{name} has stopped"));
+    }
+    for name in names.iter().filter(|name| **name != "follow") {
+        begin(&mut client, name);
+    }
+    drop(client);
+    let mut stopped: Vec<_> = (1..names.len()).map(|_| example.error_line()).collect();
+    stopped.sort();
+    let expected = ["compute", "fetch", "grind", "idle", "tick"];
+    assert_eq!(stopped, expected.map(|name| format!("{name} has stopped")));
+    assert!(example.end().success());
+}
+
+#[test]
 fn frame_loop_fades_frame_by_frame_and_stops_when_it_is_told_to() {
     let mut example = Example::start("frame_loop", &[]);
     let mut client = example.client();

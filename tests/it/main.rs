@@ -21,6 +21,8 @@ mod logs;
 mod modes;
 mod progress;
 #[cfg(unix)]
+mod readiness;
+#[cfg(unix)]
 mod stdio;
 mod stress;
 #[cfg(feature = "http")]

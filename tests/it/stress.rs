@@ -25,7 +25,10 @@ const CALLS: &str = "SMOL_MCP_STRESS_CALLS";
 const SEED: &str = "SMOL_MCP_STRESS_SEED";
 
 fn setting(name: &str, default: u64) -> u64 {
-    env::var(name).map_or(default, |text| text.parse().expect("a number"))
+    let set = env::var(name).map_or(default, |text| text.parse().expect("a number"));
+    // Shown when the test fails: with it the same run is made again.
+    eprintln!("{name}={set}");
+    set
 }
 
 /// Blocks until a run is over; how long that may take depends on its length.
