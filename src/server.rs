@@ -11,6 +11,7 @@ mod failure;
 pub(crate) mod feed;
 mod handlers;
 pub(crate) mod inflight;
+pub(crate) mod journal;
 mod outgoing;
 pub(crate) mod peer;
 mod principal;
@@ -414,7 +415,7 @@ impl Inner {
     /// Tells the operator what the client is not told.
     fn report(&self, call: &Call, error: &HandlerError) {
         let (method, elapsed) = (call.method.as_str(), call.started.elapsed());
-        log::error!("{method} {} ({}): {error}", call.subject, call.id);
+        log::error!("{}: {error}", call.named());
         if let Some(on_error) = &self.hooks.on_error {
             on_error(&Failure {
                 method,

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
 use super::inflight::Leaving;
+use super::journal;
 use super::peer::Peer;
 use super::principal::Principal;
 use super::progress::Amount;
@@ -324,6 +325,7 @@ impl Call {
     /// Takes the outcome of the handler: the one place from which an answer leaves.
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
+            journal::ended(self, &outcome);
             let answer = self.answer(outcome);
             // Before the answer can be seen: who sees it may use the id again.
             let _leaving = self.leave();
@@ -333,17 +335,7 @@ impl Call {
                 self.announce(outlet);
             }
         } else {
-            let outcome = if outcome.is_ok() {
-                "a result"
-            } else {
-                "a failure"
-            };
-            log::debug!(
-                "{} {} ({}): {outcome} after the client left",
-                self.method.as_str(),
-                self.subject,
-                self.id
-            );
+            journal::thrown_away(self);
             drop(self.leave());
         }
         self.asks.finish();
@@ -357,12 +349,10 @@ impl Call {
 
     /// Answers for a handler that has not ended by its deadline.
     pub(crate) fn answer_late(self: &Arc<Self>) {
+        let elapsed = self.started.elapsed();
         log::warn!(
-            "{} {} ({}): not done by its deadline, after {:?}",
-            self.method.as_str(),
-            self.subject,
-            self.id,
-            self.started.elapsed()
+            "{}: not done by its deadline, after {elapsed:?}",
+            self.named()
         );
         let answer = self.failure(LATE.to_owned());
         let mut outlet = self.outlet();
@@ -416,6 +406,9 @@ impl Call {
         self.controller.abort(reason);
         // No handler will settle it.
         if self.is_subscription() {
+            if kept_back {
+                journal::thrown_away(self);
+            }
             drop(self.leave());
         }
         kept_back
@@ -475,16 +468,7 @@ impl Call {
     /// Makes the answer of an outcome, and tells the operator of what the client is not told.
     fn answer(&self, outcome: Result<Reply, HandlerError>) -> Answer {
         let error = match outcome {
-            Ok(reply) => {
-                log::debug!(
-                    "{} {} ({}): answered after {:?}",
-                    self.method.as_str(),
-                    self.subject,
-                    self.id,
-                    self.started.elapsed()
-                );
-                return self.result(reply);
-            }
+            Ok(reply) => return self.result(reply),
             Err(error) => error,
         };
         self.report(&error);
@@ -538,26 +522,21 @@ impl Call {
         }
     }
 
+    /// How the call is named in the log.
+    pub(super) fn named(&self) -> journal::Request<'_> {
+        journal::Request {
+            method: self.method.as_str(),
+            subject: &self.subject,
+            id: &self.id,
+        }
+    }
+
+    /// Tells the operator of a failure that nobody expected. After the signal has fired, a handler may fail, panic or be
+    /// dropped: nobody waits for it.
     fn report(&self, error: &HandlerError) {
-        match &*error.0 {
-            Kind::Public(_) | Kind::Rpc(_) | Kind::NotFound => {
-                log::debug!(
-                    "{} {} ({}): {error}",
-                    self.method.as_str(),
-                    self.subject,
-                    self.id
-                );
-            }
-            // After its signal has fired, a handler may fail, panic or be dropped: nobody waits for it.
-            Kind::Unexpected(_) | Kind::Broken(_) if self.signal.is_aborted() => {
-                log::debug!(
-                    "{} {} ({}): {error}",
-                    self.method.as_str(),
-                    self.subject,
-                    self.id
-                );
-            }
-            Kind::Unexpected(_) | Kind::Broken(_) => self.peer.server.report(self, error),
+        let expected = error.is_public() || self.signal.is_aborted();
+        if !expected {
+            self.peer.server.report(self, error);
         }
     }
 }
