@@ -24,6 +24,7 @@ mod schema;
 mod seal;
 mod subscriptions;
 mod tools;
+mod variants;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
