@@ -8,7 +8,7 @@ use serde_core::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny};
 use serde_json::Value;
 
 use super::context::Context;
-use super::failure::HandlerError;
+use super::failure::{AnyError, HandlerError};
 use super::tools::{ToolHandler, Work};
 use crate::era::Reply;
 use crate::protocol::jsonrpc::without_position;
@@ -17,6 +17,13 @@ use crate::protocol::{Content, ToolResult};
 /// Functions that can be the handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
 ///
 /// `Marker` tells the kinds apart for the compiler; it is never named.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no handler of a tool",
+    label = "not an async function of the input, or of the input and the `Context`",
+    note = "a handler is `async fn(Input)` or `async fn(Input, Context)`, or a closure of that form that can be called often",
+    note = "`Input` deserialises without borrowing (`DeserializeOwned`); for none, take `NoInput`",
+    note = "its future is `Send + 'static` and yields what a tool can return: see `IntoToolResult`"
+)]
 pub trait IntoToolHandler<Marker> {
     /// What the function takes.
     type Input;
@@ -190,7 +197,14 @@ impl schemars::JsonSchema for NoInput {
 /// What a handler of a tool may return.
 ///
 /// Text, [`Content`], [`Structured`] data, a whole [`ToolResult`], nothing, or a `Result` of these. An `Err` that is a
-/// [`std::error::Error`] is unexpected and stays with the operator; [`HandlerError::public`] is read by the model.
+/// [`std::error::Error`], a boxed one, or a text is unexpected and stays with the operator; [`HandlerError::public`] is
+/// read by the model.
+#[diagnostic::on_unimplemented(
+    message = "a handler of a tool cannot return `{Self}`",
+    label = "its future yields `{Self}`",
+    note = "text, `Content`, `Structured(data)`, `ToolResult`, nothing, or a `Result` of these can be returned",
+    note = "the `Err` of a `Result` is a `HandlerError`, or any error that is `Send + Sync + 'static`"
+)]
 pub trait IntoToolResult {
     /// Makes the result.
     ///
@@ -236,9 +250,9 @@ impl IntoToolResult for Vec<Content> {
     }
 }
 
-impl<T: IntoToolResult, E: Into<HandlerError>> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: Into<AnyError>> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        self.map_err(Into::into)?.into_tool_result()
+        self.map_err(HandlerError::of)?.into_tool_result()
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::context::Context;
-use super::failure::HandlerError;
+use super::failure::{AnyError, HandlerError};
 use super::registry::Listed;
 use super::tools::Work;
 use crate::Error;
@@ -116,6 +116,11 @@ impl fmt::Debug for Prompt {
 }
 
 /// What a handler of a prompt may return: messages, a whole [`PromptResult`], or a `Result` of these.
+#[diagnostic::on_unimplemented(
+    message = "a handler of a prompt cannot return `{Self}`",
+    label = "its future yields `{Self}`",
+    note = "`PromptResult`, `PromptMessage`, several of them, or a `Result` of these can be returned"
+)]
 pub trait IntoPromptResult {
     /// Makes the result.
     ///
@@ -143,8 +148,8 @@ impl IntoPromptResult for Vec<PromptMessage> {
     }
 }
 
-impl<T: IntoPromptResult, E: Into<HandlerError>> IntoPromptResult for Result<T, E> {
+impl<T: IntoPromptResult, E: Into<AnyError>> IntoPromptResult for Result<T, E> {
     fn into_prompt_result(self) -> Result<PromptResult, HandlerError> {
-        self.map_err(Into::into)?.into_prompt_result()
+        self.map_err(HandlerError::of)?.into_prompt_result()
     }
 }

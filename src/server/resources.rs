@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::context::Context;
-use super::failure::HandlerError;
+use super::failure::{AnyError, HandlerError};
 use super::registry::Listed;
 use super::tools::Work;
 use crate::Error;
@@ -175,6 +175,11 @@ impl fmt::Debug for ResourceTemplate {
 /// What reading a resource may yield: contents, several contents, a whole [`ReadResult`], or a `Result` of these.
 ///
 /// `Option` of these says that the resource does not exist.
+#[diagnostic::on_unimplemented(
+    message = "reading a resource cannot yield `{Self}`",
+    label = "its future yields `{Self}`",
+    note = "`ResourceContents`, several of them, `ReadResult`, or an `Option` or a `Result` of these can be returned"
+)]
 pub trait IntoReadResult {
     /// Makes the result.
     ///
@@ -211,8 +216,8 @@ impl<T: IntoReadResult> IntoReadResult for Option<T> {
     }
 }
 
-impl<T: IntoReadResult, E: Into<HandlerError>> IntoReadResult for Result<T, E> {
+impl<T: IntoReadResult, E: Into<AnyError>> IntoReadResult for Result<T, E> {
     fn into_read_result(self) -> Result<ReadResult, HandlerError> {
-        self.map_err(Into::into)?.into_read_result()
+        self.map_err(HandlerError::of)?.into_read_result()
     }
 }
