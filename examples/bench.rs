@@ -92,18 +92,18 @@ fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> 
         .build()
 }
 
-async fn listen(executor: &Arc<Executor<'static>>) -> io::Result<http::Listener> {
+async fn listen() -> io::Result<http::Listener> {
     let listener = http::Listener::bind("127.0.0.1:0").await?;
     eprintln!("LISTENING {}", listener.local_addr()?);
-    let options = http::Options::new().executor(executor.clone());
-    Ok(listener.with_options(options.max_connections(200_000)))
+    Ok(listener.with_options(http::Options::new().max_connections(200_000)))
 }
 
 #[cfg(feature = "tide")]
 async fn serve_tide(server: &Server, listener: http::Listener) -> io::Result<()> {
     let mut app = tide::new();
     app.at("/mcp").all(smol_mcp::tide::endpoint(server));
-    app.listen(smol_mcp::tide::listener(listener)).await
+    let listener = smol_mcp::tide::listener(listener);
+    app.listen(listener.closes_with(server)).await
 }
 
 /// Everything runs on the thread that calls it.
@@ -111,9 +111,9 @@ async fn serve(mode: &str, executor: &Arc<Executor<'static>>) -> Result<(), Box<
     let server = server(executor)?;
     match mode {
         "stdio" => stdio::serve(&server).await?,
-        "http" => http::serve_on(listen(executor).await?, http::Endpoint::new(&server)).await?,
+        "http" => http::serve_on(listen().await?, http::Endpoint::new(&server)).await?,
         #[cfg(feature = "tide")]
-        "tide" => serve_tide(&server, listen(executor).await?).await?,
+        "tide" => serve_tide(&server, listen().await?).await?,
         _ => return Err("usage: bench stdio|http|tide".into()),
     }
     Ok(())

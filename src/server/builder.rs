@@ -223,7 +223,8 @@ impl Builder {
         self
     }
 
-    /// Runs handlers on an executor of the application's instead of smol's global one.
+    /// Runs handlers on an executor of the application's instead of smol's global one; so do connections over HTTP that
+    /// are served by `http::serve` and `http::serve_on`.
     pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
         self.spawner = Spawner::on(executor);
         self
