@@ -19,10 +19,10 @@ use crate::protocol::{Content, ToolResult};
 /// `Marker` tells the kinds apart for the compiler; it is never named.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no handler of a tool",
-    label = "not an async function of the input, or of the input and the `Context`",
+    label = "what it takes or what it yields is not that of a handler",
     note = "a handler is `async fn(Input)` or `async fn(Input, Context)`, or a closure of that form that can be called often",
     note = "`Input` deserialises without borrowing (`DeserializeOwned`); for none, take `NoInput`",
-    note = "its future is `Send + 'static` and yields what a tool can return: see `IntoToolResult`"
+    note = "its future yields text, `Content`, `Structured(data)`, `ToolResult`, nothing, or a `Result` of these"
 )]
 pub trait IntoToolHandler<Marker> {
     /// What the function takes.
@@ -257,6 +257,31 @@ impl<T: IntoToolResult, E: Into<AnyError>> IntoToolResult for Result<T, E> {
 }
 
 /// Data as the result of a tool: `structuredContent`, and the same as text for clients that read only that.
+///
+/// ```
+/// use serde::Serialize;
+/// use serde_json::json;
+/// use smol_mcp::testing::Client;
+/// use smol_mcp::{NoInput, Server, Structured, Tool};
+///
+/// #[derive(Serialize)]
+/// struct Weather {
+///     degrees: i32,
+/// }
+///
+/// let weather = Tool::new("weather", async |_: NoInput| Structured(Weather { degrees: 21 }));
+/// // With the feature `schemars`, `output_type::<Weather>()` does this; with `validate`, `output_schema` has it checked.
+/// let weather = weather.output_schema_unchecked(json!({
+///     "type": "object",
+///     "properties": { "degrees": { "type": "integer" } },
+/// }));
+/// let server = Server::builder("sky", "1.0.0").tool(weather).build()?;
+/// smol::block_on(async {
+///     let result = Client::new(&server).call("weather", json!({})).await;
+///     assert_eq!(result["structuredContent"], json!({ "degrees": 21 }));
+/// });
+/// # Ok::<_, smol_mcp::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Structured<T>(pub T);
 
