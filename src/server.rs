@@ -282,6 +282,7 @@ impl Server {
     ///
     /// Those of [`add_tool`](Self::add_tool).
     pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<(), crate::Error> {
+        template.check()?;
         let list = List::Resources;
         self.add(&self.0.templates, "resource template", template, list)
     }

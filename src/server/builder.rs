@@ -334,6 +334,9 @@ impl Builder {
         };
         self.tools.iter().try_for_each(Tool::check)?;
         self.resources.iter().try_for_each(Resource::check)?;
+        self.templates
+            .iter()
+            .try_for_each(ResourceTemplate::check)?;
         self.prompts.iter().try_for_each(Prompt::check)?;
         let (page, cache) = (limits.page_size, self.cache);
         let inner = Inner {

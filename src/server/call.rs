@@ -325,6 +325,10 @@ impl Call {
     /// Takes the outcome of the handler: the one place from which an answer leaves.
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
+            let outcome = outcome.and_then(|reply| match reply.check() {
+                Ok(()) => Ok(reply),
+                Err(mistake) => Err(HandlerError::unexpected(format!("the result: {mistake}"))),
+            });
             journal::ended(self, &outcome);
             let answer = self.answer(outcome);
             // Before the answer can be seen: who sees it may use the id again.

@@ -12,7 +12,7 @@ use super::tools::Work;
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::jsonrpc::RpcError;
-use crate::protocol::{PromptInfo, PromptMessage, PromptResult};
+use crate::protocol::{PromptInfo, PromptMessage, PromptResult, meta_keys};
 
 /// The arguments of a prompt, by name.
 pub type Arguments = BTreeMap<String, String>;
@@ -65,13 +65,14 @@ impl Prompt {
                 .iter()
                 .any(|earlier| earlier.name == arguments[at].name)
         });
-        match twice {
-            None => Ok(()),
-            Some(at) => Err(Error::definition(format!(
+        if let Some(at) = twice {
+            return Err(Error::definition(format!(
                 "prompt {name:?}: argument {:?} defined twice",
                 arguments[at].name
-            ))),
+            )));
         }
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("prompt {name:?}: {err}")))
     }
 
     /// Checks the arguments against the definition.

@@ -14,7 +14,9 @@ use super::tools::Work;
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::uri_template::UriTemplate;
-use crate::protocol::{ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo};
+use crate::protocol::{
+    ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo, meta_keys,
+};
 
 type Read = Box<dyn Fn(String, Variables, Context) -> Work + Send + Sync>;
 
@@ -70,13 +72,14 @@ impl Resource {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.info.uri.split_once(':') {
-            Some((scheme, _)) if is_scheme(scheme) => Ok(()),
-            _ => Err(Error::definition(format!(
-                "resource {:?}: not a URI",
-                self.info.uri
-            ))),
+        let uri = &self.info.uri;
+        let mistake =
+            |why: &dyn fmt::Display| Error::definition(format!("resource {uri:?}: {why}"));
+        match uri.split_once(':') {
+            Some((scheme, _)) if is_scheme(scheme) => {}
+            _ => return Err(mistake(&"not a URI")),
         }
+        meta_keys::check(&self.info.meta).map_err(|err| mistake(&err))
     }
 
     pub(crate) fn read(&self, uri: String, cx: Context) -> Work {
@@ -111,6 +114,13 @@ impl ResourceTemplate {
             pattern,
             read: Box::new(move |uri, variables, cx| work(read(uri, variables, cx))),
         })
+    }
+
+    /// Finds what an author can do wrong.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let pattern = &self.info.uri_template;
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("resource template {pattern:?}: {err}")))
     }
 
     /// Returns the variables of an address, if it belongs to the family.

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::era::Reply;
 use crate::protocol::header_params::{self, HeaderParam};
 use crate::protocol::jsonrpc::excerpt;
-use crate::protocol::{Icon, ToolAnnotations, ToolInfo, ToolResult, tool_name};
+use crate::protocol::{Icon, ToolAnnotations, ToolInfo, ToolResult, meta_keys, tool_name};
 
 /// A running handler.
 pub(crate) type Work = Pin<Box<dyn Future<Output = Result<Reply, HandlerError>> + Send>>;
@@ -321,7 +321,7 @@ impl Tool {
         self
     }
 
-    /// Sets metadata of the author's own.
+    /// Sets metadata of the author's own, under [keys](crate::protocol#metadata) of the author's own.
     #[must_use]
     pub fn meta(mut self, meta: Map<String, Value>) -> Self {
         self.info.meta = meta;
@@ -339,10 +339,11 @@ impl Tool {
                 "tool {name:?}: the input schema must have \"type\": \"object\""
             )));
         }
-        match &self.mistake {
-            Some(mistake) => Err(Error::definition(format!("tool {name:?}: {mistake}"))),
-            None => Ok(()),
+        if let Some(mistake) = &self.mistake {
+            return Err(Error::definition(format!("tool {name:?}: {mistake}")));
         }
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("tool {name:?}: {err}")))
     }
 
     /// Begins a call. What is wrong with the arguments is for the model to read.
