@@ -95,29 +95,29 @@ pub fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Err
         .build()
 }
 
-async fn listen(executor: &Arc<Executor<'static>>) -> io::Result<http::Listener> {
+async fn listen() -> io::Result<http::Listener> {
     let listener = http::Listener::bind("127.0.0.1:0").await?;
     eprintln!("LISTENING {}", listener.local_addr()?);
-    Ok(with_options(listener, executor))
+    Ok(with_options(listener))
 }
 
-async fn listen_unix(executor: &Arc<Executor<'static>>) -> io::Result<http::Listener> {
+async fn listen_unix() -> io::Result<http::Listener> {
     let path = env::temp_dir().join(format!("smol-mcp-bench-{}", std::process::id()));
     let listener = http::Listener::bind_unix(&path).await?;
     eprintln!("LISTENING unix:{}", path.display());
-    Ok(with_options(listener, executor))
+    Ok(with_options(listener))
 }
 
-fn with_options(listener: http::Listener, executor: &Arc<Executor<'static>>) -> http::Listener {
-    let options = http::Options::new().executor(executor.clone());
-    listener.with_options(options.max_connections(200_000))
+fn with_options(listener: http::Listener) -> http::Listener {
+    listener.with_options(http::Options::new().max_connections(200_000))
 }
 
 #[cfg(feature = "tide")]
 async fn serve_tide(server: &Server, listener: http::Listener) -> io::Result<()> {
     let mut app = tide::new();
     app.at("/mcp").all(smol_mcp::tide::endpoint(server));
-    app.listen(smol_mcp::tide::listener(listener)).await
+    let listener = smol_mcp::tide::listener(listener);
+    app.listen(listener.closes_with(server)).await
 }
 
 fn endpoint(server: &Server) -> http::Endpoint {
@@ -129,10 +129,10 @@ async fn serve(mode: &str, executor: &Arc<Executor<'static>>) -> Result<(), Box<
     let server = server(executor)?;
     match mode {
         "stdio" => stdio::serve(&server).await?,
-        "http" => http::serve_on(listen(executor).await?, endpoint(&server)).await?,
-        "unix" => http::serve_on(listen_unix(executor).await?, endpoint(&server)).await?,
+        "http" => http::serve_on(listen().await?, endpoint(&server)).await?,
+        "unix" => http::serve_on(listen_unix().await?, endpoint(&server)).await?,
         #[cfg(feature = "tide")]
-        "tide" => serve_tide(&server, listen(executor).await?).await?,
+        "tide" => serve_tide(&server, listen().await?).await?,
         _ => return Err("usage: bench stdio|http|unix|tide".into()),
     }
     Ok(())

@@ -16,7 +16,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 use smol::{Executor, Timer};
-use smol_mcp::http::{Endpoint, Listener, Options, serve_on};
+use smol_mcp::http::{Endpoint, Listener, serve_on};
 use smol_mcp::{Context, HandlerError, Server, Tool};
 
 #[derive(Deserialize)]
@@ -66,8 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     // This runs the application, its server, and every handler.
     smol::block_on(executor.run(async {
-        let options = Options::new().executor(executor.clone());
-        let listener = Listener::bind("127.0.0.1:0").await?.with_options(options);
+        let listener = Listener::bind("127.0.0.1:0").await?;
         eprintln!("listening on http://{}/mcp", listener.local_addr()?);
         serve_on(listener, Endpoint::new(&server)).await?;
         Ok(())

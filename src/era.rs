@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::Principal;
 use crate::protocol::jsonrpc::{self, Id, Request, RpcError};
 use crate::protocol::{
-    Cache, Completion, Implementation, PromptResult, ReadResult, ToolResult, Version, meta,
+    Cache, Completion, Implementation, Invalid, PromptResult, ReadResult, ToolResult, Version, meta,
 };
 
 /// What a request asks for, in whatever era.
@@ -298,6 +298,18 @@ pub(crate) enum Reply {
     InputRequired(asking::InputRequired),
     /// The server ends a subscription (modern alone).
     Closing(Id),
+}
+
+impl Reply {
+    /// Finds what its author did wrong.
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
+        match self {
+            Reply::Tool(result) => result.check_meta(),
+            Reply::Read(result) => result.check_meta(),
+            Reply::Prompt(result) => result.check_meta(),
+            Reply::Completion(_) | Reply::InputRequired(_) | Reply::Closing(_) => Ok(()),
+        }
+    }
 }
 
 /// What a server puts on its results.

@@ -17,6 +17,15 @@ impl Spawner {
         Self(Some(executor))
     }
 
+    /// Returns this one if it was chosen, and else `other`.
+    #[allow(dead_code)] // Only listeners have another one to ask.
+    pub(crate) fn or(self, other: &Self) -> Self {
+        match self.0 {
+            Some(_) => self,
+            None => other.clone(),
+        }
+    }
+
     /// Starts `future`. Dropping the task drops the future.
     pub(crate) fn spawn<T, F>(&self, future: F) -> Task<T>
     where

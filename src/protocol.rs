@@ -11,6 +11,13 @@
 //!
 //! A result serialises with the members of its own method alone. What a revision adds to every
 //! result is stamped on later, by the era that answers.
+//!
+//! # Metadata
+//!
+//! `meta` of definitions, results and contents is the author's. A key is a name – letters and digits, with `-`, `_` and
+//! `.` in between – after a prefix of the author's own, such as `com.example/`. Prefixes whose second label is
+//! `modelcontextprotocol` or `mcp` are the protocol's. A server refuses other keys: those of a definition when it is
+//! registered, and a result that has one is an unexpected failure. The error names the key.
 
 pub(crate) mod base64;
 mod invalid;
@@ -26,6 +33,7 @@ pub mod implementation;
 pub mod jsonrpc;
 pub mod logging;
 pub mod meta;
+pub(crate) mod meta_keys;
 pub mod prompts;
 pub mod resources;
 pub mod roots;

@@ -12,6 +12,7 @@ mod failure;
 pub(crate) mod feed;
 mod handlers;
 pub(crate) mod inflight;
+pub(crate) mod journal;
 mod outgoing;
 pub(crate) mod outlet;
 pub(crate) mod peer;
@@ -26,6 +27,7 @@ mod seal;
 mod subscriptions;
 mod sync;
 mod tools;
+mod variants;
 mod work;
 
 use std::fmt;
@@ -284,6 +286,7 @@ impl Server {
     ///
     /// Those of [`add_tool`](Self::add_tool).
     pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<(), crate::Error> {
+        template.check()?;
         let list = List::Resources;
         self.add(&self.0.templates, "resource template", template, list)
     }
@@ -418,7 +421,7 @@ impl Inner {
     /// Tells the operator what the client is not told.
     fn report(&self, call: &Call, error: &HandlerError) {
         let (method, elapsed) = (call.method.as_str(), call.started.elapsed());
-        log::error!("{method} {} ({}): {error}", call.subject, call.id);
+        log::error!("{}: {error}", call.named());
         if let Some(on_error) = &self.hooks.on_error {
             on_error(&Failure {
                 method,

@@ -115,7 +115,8 @@ pub struct Listener {
 impl Listener {
     /// Ends when `server` is [closed](Server::close): answers leave within its grace, then connections are dropped.
     ///
-    /// A tide app may hold more than the server, so that it does not end with it by itself.
+    /// A tide app may hold more than the server, so that it does not end with it by itself. Connections run on the
+    /// executor of the server then, unless [`Options::executor`](http::Options::executor) names another.
     #[must_use]
     pub fn closes_with(mut self, server: &Server) -> Self {
         self.server = Some(server.clone());

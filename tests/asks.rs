@@ -219,7 +219,7 @@ fn a_missing_capability_is_named_and_nothing_else() {
 
 #[test]
 fn a_question_that_would_break_the_protocol_is_not_put() {
-    // R264, R282, R283
+    // R28, R264, R282, R283
     let told = Arc::new(Mutex::new(Vec::new()));
     let tells = told.clone();
     let page = Tool::new("page", async |_: NoInput, cx: Context| {
@@ -232,9 +232,16 @@ fn a_question_that_would_break_the_protocol_is_not_put() {
         cx.sample("model", question().message(message)).await?;
         Ok::<_, HandlerError>("done")
     });
+    let labelled = Tool::new("labelled", async |_: NoInput, cx: Context| {
+        let mut message = SamplingMessage::user("Name a prime.");
+        message.meta.insert("com.mcp/x".into(), json!(1));
+        cx.sample("labelled", question().message(message)).await?;
+        Ok::<_, HandlerError>("done")
+    });
     let server = builder()
         .tool(page)
         .tool(model)
+        .tool(labelled)
         .on_error(move |failure| tells.lock().unwrap().push(failure.error.to_string()))
         .build()
         .unwrap();
@@ -245,23 +252,24 @@ fn a_question_that_would_break_the_protocol_is_not_put() {
         )
     };
     with(&server, async |client| {
-        for tool in ["page", "model"] {
+        for tool in ["page", "model", "labelled"] {
             let modern = failed(&format!(r#","resultType":"complete",{META}"#));
             assert_eq!(client.ask(&call("1", tool, "", all)).await, modern);
         }
         client.initialize("2025-11-25", all).await;
-        for tool in ["page", "model"] {
+        for tool in ["page", "model", "labelled"] {
             assert_eq!(client.ask(&legacy_call("1", tool)).await, failed(""));
         }
         client.expect_nothing().await;
     });
     let told = told.lock().unwrap();
-    assert_eq!(told.len(), 4);
+    assert_eq!(told.len(), 6);
     assert!(
         told[0].contains(r#"not a URL: "h.example/sign-in""#),
         "{told:?}"
     );
     assert!(told[1].contains("do not pair up"), "{told:?}");
+    assert!(told[2].contains(r#"the key "com.mcp/x" of"#), "{told:?}");
 }
 
 #[test]

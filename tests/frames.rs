@@ -1,4 +1,4 @@
-//! Servers whose executor is polled once a frame, long after its tasks have been woken.
+//! Servers on executors of the application's, also on one that is polled once a frame, long after its tasks were woken.
 #![cfg(all(feature = "http", unix))]
 
 use std::io::{Read, Write};
@@ -47,7 +47,6 @@ fn a_listener_serves_and_notices_hang_ups() {
         .build()
         .unwrap();
     let listener = smol::block_on(Listener::bind("127.0.0.1:0")).unwrap();
-    let listener = listener.with_options(Options::new().executor(executor.clone()));
     let address = listener.local_addr().unwrap();
     let serving = executor.spawn(serve_on(listener, Endpoint::new(&server)));
 
@@ -82,4 +81,68 @@ fn a_listener_serves_and_notices_hang_ups() {
     }
     client.join().unwrap();
     drop(serving);
+}
+
+/// Runs an executor on a thread of this name, until the handle is dropped.
+fn running(name: &str) -> (Arc<Executor<'static>>, async_channel::Sender<()>) {
+    let executor = Arc::new(Executor::new());
+    let (stop, stopped) = async_channel::bounded::<()>(1);
+    let run = executor.clone();
+    let thread = thread::Builder::new().name(name.to_owned());
+    thread
+        .spawn(move || smol::block_on(run.run(stopped.recv())))
+        .unwrap();
+    (executor, stop)
+}
+
+/// Tells on which thread a handler begins, which is that of its connection, and where it ends once it has waited.
+fn places(
+    server: Option<Arc<Executor<'static>>>,
+    connections: Option<Arc<Executor<'static>>>,
+) -> String {
+    fn here() -> String {
+        thread::current().name().unwrap_or_default().to_owned()
+    }
+    let tool = Tool::new("where", async |_: NoInput| {
+        let begun = here();
+        smol::Timer::after(Duration::from_millis(1)).await;
+        format!("{begun} {}", here())
+    });
+    let mut builder = Server::builder("t", "0").tool(tool);
+    let mut options = Options::new();
+    if let Some(executor) = server {
+        builder = builder.executor(executor);
+    }
+    if let Some(executor) = connections {
+        options = options.executor(executor);
+    }
+    let server = builder.build().unwrap();
+    let listener = smol::block_on(Listener::bind("127.0.0.1:0")).unwrap();
+    let address = listener.local_addr().unwrap();
+    let serving = serve_on(listener.with_options(options), Endpoint::new(&server));
+    let serving = smol::spawn(serving);
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(call("where").as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"}") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).expect("an answer");
+        answer.push(byte[0]);
+    }
+    drop(serving);
+    let answer = String::from_utf8(answer).unwrap();
+    let text = answer.split_once(r#""text":""#).expect("a text").1;
+    text.split('"').next().unwrap().to_owned()
+}
+
+#[test]
+fn connections_run_where_the_server_does_unless_they_are_told_otherwise() {
+    let ((one, _one), (other, _other)) = (running("one"), running("other"));
+    assert_eq!(places(Some(one.clone()), None), "one one");
+    assert_eq!(places(Some(one), Some(other.clone())), "other one");
+    let smols = places(None, Some(other));
+    assert!(smols.starts_with("other smol"), "{smols}");
+    let smols = places(None, None);
+    assert!(smols.starts_with("smol"), "{smols}");
 }

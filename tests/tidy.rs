@@ -2,6 +2,7 @@
 //!
 //! `UPDATE_SURFACE=1 cargo test --test tidy` writes the surface anew.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -133,13 +134,17 @@ fn every_example_says_what_it_is_and_how_to_run_it_and_is_run_by_a_test() {
 
 #[test]
 fn what_the_documentation_names_is_there() {
+    // The package goes without what runs other people's programs.
+    let packaged = root().join("Cargo.toml.orig").exists();
+    let left_out = |path: &str| packaged && path.ends_with("/run.sh");
     for page in ["README.md", "CONTRIBUTING.md"] {
         let text = read(page);
         let quoted = text.split('`').skip(1).step_by(2);
         for path in
             quoted.filter(|quoted| quoted.starts_with("src/") || quoted.starts_with("tests/"))
         {
-            assert!(root().join(path).exists(), "{page} names {path}");
+            let there = left_out(path) || root().join(path).exists();
+            assert!(there, "{page} names {path}");
         }
     }
 }
@@ -162,11 +167,17 @@ fn the_public_surface_is_the_committed_one() {
     );
 }
 
-/// Everything public, by file. The lint `unreachable_pub` sees to it that what is called public is.
+/// Everything public, by file, and what it implements. The lint `unreachable_pub` sees to it that what is called public is.
 fn surface() -> String {
     let mut surface = String::new();
-    for path in files("src", &["rs"]) {
-        let items = items(&read(&path));
+    let texts: Vec<_> = files("src", &["rs"])
+        .into_iter()
+        .map(|path| (read(&path), path))
+        .collect();
+    let names = Names::of(&texts);
+    for (text, path) in texts {
+        let mut items = items(&text);
+        items.extend(implementations(&text, &names));
         if !items.is_empty() {
             writeln!(surface, "\n{path}").unwrap();
             items
@@ -242,8 +253,99 @@ fn items(text: &str) -> Vec<String> {
         let indent = if at > 0 { "    " } else { "" };
         items.push(format!("{indent}{item}"));
     }
-    // What a type implements is public too, but not told here: the compiler of whoever relies on it tells.
     items
+}
+
+/// The types and traits of ours that are public, and the traits that are not.
+struct Names {
+    public: BTreeSet<String>,
+    private_traits: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(texts: &[(String, String)]) -> Self {
+        let (mut public, mut traits) = (BTreeSet::new(), BTreeSet::new());
+        for (text, _) in texts {
+            for line in text.lines().map(str::trim) {
+                let item = line.strip_prefix("pub ").unwrap_or(line);
+                let item = item.strip_prefix("pub(crate) ").unwrap_or(item);
+                let item = item.strip_prefix("pub(super) ").unwrap_or(item);
+                let kinds = ["struct ", "enum ", "trait "];
+                let Some(kind) = kinds.iter().find(|kind| item.starts_with(**kind)) else {
+                    continue;
+                };
+                let name = words(&item[kind.len()..]).next().unwrap_or_default();
+                if line.starts_with("pub ") {
+                    public.insert(name.to_owned());
+                } else if *kind == "trait " {
+                    traits.insert(name.to_owned());
+                }
+            }
+        }
+        Self {
+            public,
+            private_traits: traits,
+        }
+    }
+
+    /// Tells whether users can rely on an `impl … for …`: it names something of ours that is public, and no trait that
+    /// is not. In a macro it is for whatever the macro declares.
+    fn rely_on(&self, header: &str) -> bool {
+        let known = |word: &str| self.public.contains(word);
+        let hidden = |word: &str| self.private_traits.contains(word) && !known(word);
+        (header.contains("$name") || words(header).any(known)) && !words(header).any(hidden)
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+}
+
+/// What public types implement, by hand and by derives, and for whom public traits are implemented.
+fn implementations(text: &str, names: &Names) -> Vec<String> {
+    let mut found = Vec::new();
+    let (mut begun, mut derived) = (String::new(), String::new());
+    for line in text.lines() {
+        if line == "#[cfg(test)]" {
+            break;
+        }
+        let code = line.trim();
+        let goes_on = !begun.is_empty();
+        if goes_on || code.starts_with("impl") || code.starts_with("#[derive(") {
+            let space = if goes_on { " " } else { "" };
+            begun = format!("{begun}{space}{code}");
+            let is_derive = begun.starts_with("#[derive(");
+            match (is_derive, code) {
+                (true, code) if code.ends_with(")]") => derived = std::mem::take(&mut begun),
+                (false, code) if code.ends_with(['{', '}']) => {
+                    let header = begun.trim_end_matches(['{', '}', ' ']);
+                    if header.contains(" for ") && names.rely_on(header) {
+                        found.push(header.to_owned());
+                    }
+                    begun.clear();
+                }
+                _ => {}
+            }
+        } else if code.starts_with("pub struct ")
+            || code.starts_with("pub enum ")
+            || code.starts_with("$vis ")
+        {
+            let name = code.split(' ').nth(2).unwrap_or_default();
+            let name = name
+                .trim_end_matches([':', ';', '{'])
+                .split(['(', '<'])
+                .next();
+            if !derived.is_empty() {
+                let traits = derived.trim_start_matches("#[").trim_end_matches(']');
+                found.push(format!("{traits} for {}", name.unwrap_or_default()));
+            }
+            derived.clear();
+        } else if !code.starts_with("#[") && !code.starts_with("//") {
+            derived.clear();
+        }
+    }
+    found
 }
 
 /// What stands in a tuple that shows nothing is nobody's business.

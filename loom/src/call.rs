@@ -56,6 +56,9 @@ impl Call {
         false
     }
 
+    /// The log is not part of the model.
+    pub(super) fn tell_thrown_away(&self) {}
+
     pub(crate) fn leave(self: &Arc<Self>) -> Leaving<'_> {
         self.peer.inflight.leave(self)
     }

@@ -12,7 +12,7 @@ use crate::protocol::content::Text;
 use crate::protocol::jsonrpc::{without_position, write_json};
 use crate::protocol::{
     ClientCapabilities, CreateMessage, CreateMessageResult, Elicit, ElicitAnswer, Invalid, Roots,
-    SamplingContent, SamplingMessage, Version,
+    SamplingContent, SamplingMessage, Version, meta_keys,
 };
 
 /// Something that only the client, or the person behind it, can answer.
@@ -36,7 +36,12 @@ impl Question {
     pub(crate) fn check(&self) -> Result<(), Invalid> {
         match self {
             Question::Elicit(elicit) => elicit.check(),
-            Question::Sample(sample) => sample.check(),
+            Question::Sample(sample) => {
+                sample.check()?;
+                // That of its blocks may be what the client's model said.
+                let mut messages = sample.messages.iter();
+                messages.try_for_each(|message| meta_keys::check(&message.meta))
+            }
             Question::Roots => Ok(()),
         }
     }

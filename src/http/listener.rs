@@ -34,6 +34,7 @@ pub use self::options::Options;
 
 use self::accept::Acceptor;
 use self::seats::Seats;
+use crate::executor::Spawner;
 use crate::http::Service;
 use crate::readiness::Readiness;
 
@@ -150,6 +151,12 @@ impl Listener {
         self
     }
 
+    /// Runs connections where `spawner` does, unless the options say where.
+    pub(super) fn with_spawner(mut self, spawner: &Spawner) -> Self {
+        self.options.spawner = self.options.spawner.or(spawner);
+        self
+    }
+
     /// Returns the TCP address that is listened on.
     ///
     /// # Errors
@@ -168,7 +175,7 @@ impl Listener {
 
     /// Serves clients until the listener is closed.
     ///
-    /// Each connection is a task on the executor of the options. This future accepts and keeps the time, so it has to
+    /// Each connection is a task on [the executor of the options](Options::executor). This future accepts and keeps the time, so it has to
     /// be polled all along.
     ///
     /// # Errors

@@ -19,6 +19,7 @@ use crate::era::{self, Around, Refusal, Route, modern};
 use crate::protocol::jsonrpc::{self, Malformed, Message, Notification, Request, RpcError};
 use crate::server::call::Call;
 use crate::server::dispatch::{self, Intake};
+use crate::server::journal;
 use crate::server::outlet::Next;
 use crate::signal::{Deadline, Reason, Signal, Wait};
 
@@ -232,7 +233,8 @@ impl Post<'_> {
     /// Checks what a legacy request says of its session.
     fn refuse_session(&self, request: &Request<'_>, found: &Found) -> Option<Response<Body>> {
         if matches!(found, Found::Unknown) {
-            return Some(session::gone(Some(&request.id)));
+            let ended = Refusal::new(404, session::ended());
+            return Some(refused(request, &ended));
         }
         let missing = self.endpoint.sessions.is_some() && matches!(found, Found::None);
         let refusal = match era::legacy::http_version(self.head, found.version()) {
@@ -387,6 +389,7 @@ fn has_claim(element: &RawValue) -> bool {
 }
 
 fn refused(request: &Request<'_>, refusal: &Refusal) -> Response<Body> {
+    journal::refused(&request.method, &request.id, &refusal.error);
     json(
         refusal.status,
         era::refuse(Some(&request.id), &refusal.error),

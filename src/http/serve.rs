@@ -37,6 +37,8 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<(
 
 /// Serves an endpoint on a listener, until the server is [closed](Server::close).
 ///
+/// Connections run on the executor of the server, unless [`Options::executor`](super::Options::executor) names another.
+///
 /// # Errors
 ///
 /// Fails if the listening socket does.
@@ -55,6 +57,7 @@ pub(crate) async fn serve_with(
     service: impl Service,
     server: &Server,
 ) -> io::Result<()> {
+    let listener = listener.with_spawner(&server.0.spawner);
     let closer = listener.closer();
     let closed = async {
         server.closed().aborted().await;

@@ -286,8 +286,12 @@ pub(super) fn refuse_repeated(headers: &HeaderMap) -> Option<Response<Body>> {
 
 /// The answer to a request of a session that is no more.
 pub(super) fn gone(id: Option<&Id>) -> Response<Body> {
-    let error = RpcError::invalid_request("Invalid request: the session has ended");
-    json(404, era::refuse(id, &error))
+    json(404, era::refuse(id, &ended()))
+}
+
+/// The error for whoever names a session that is not, or not any more.
+pub(super) fn ended() -> RpcError {
+    RpcError::invalid_request("Invalid request: the session has ended")
 }
 
 /// The error for a request that should have named its session.

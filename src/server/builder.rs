@@ -225,7 +225,8 @@ impl Builder {
         self
     }
 
-    /// Runs handlers on an executor of the application's instead of smol's global one.
+    /// Runs handlers on an executor of the application's instead of smol's global one; so do connections over HTTP that
+    /// are served by `http::serve` and `http::serve_on`.
     pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
         self.spawner = Spawner::on(executor);
         self
@@ -335,6 +336,9 @@ impl Builder {
         };
         self.tools.iter().try_for_each(Tool::check)?;
         self.resources.iter().try_for_each(Resource::check)?;
+        self.templates
+            .iter()
+            .try_for_each(ResourceTemplate::check)?;
         self.prompts.iter().try_for_each(Prompt::check)?;
         let (page, cache) = (limits.page_size, self.cache);
         let inner = Inner {

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::asks::{Asks, Way, Whose};
 use super::failure::{HandlerError, Kind};
 use super::inflight::Leaving;
+use super::journal;
 use super::outlet::Outlet;
 use super::peer::Peer;
 use super::principal::Principal;
@@ -143,20 +144,15 @@ impl Call {
     /// Takes the outcome of the handler: the one place from which an answer leaves.
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {
+            let outcome = outcome.and_then(|reply| match reply.check() {
+                Ok(()) => Ok(reply),
+                Err(mistake) => Err(HandlerError::unexpected(format!("the result: {mistake}"))),
+            });
+            journal::ended(self, &outcome);
             let answer = self.answer(outcome);
             self.settle_with(answer);
         } else {
-            let outcome = if outcome.is_ok() {
-                "a result"
-            } else {
-                "a failure"
-            };
-            log::debug!(
-                "{} {} ({}): {outcome} after the client left",
-                self.method.as_str(),
-                self.subject,
-                self.id
-            );
+            self.tell_thrown_away();
             drop(self.leave());
         }
         self.asks.finish();
@@ -170,14 +166,17 @@ impl Call {
 
     /// Answers for a handler that has not ended by its deadline.
     pub(crate) fn answer_late(self: &Arc<Self>) {
+        let elapsed = self.started.elapsed();
         log::warn!(
-            "{} {} ({}): not done by its deadline, after {:?}",
-            self.method.as_str(),
-            self.subject,
-            self.id,
-            self.started.elapsed()
+            "{}: not done by its deadline, after {elapsed:?}",
+            self.named()
         );
         self.close_with(self.failure(LATE.to_owned()));
+    }
+
+    /// Writes to the log that nobody will read what the call comes to.
+    pub(super) fn tell_thrown_away(&self) {
+        journal::thrown_away(self);
     }
 
     /// Leaves the tables of what is not over.
@@ -213,16 +212,7 @@ impl Call {
     /// Makes the answer of an outcome, and tells the operator of what the client is not told.
     fn answer(&self, outcome: Result<Reply, HandlerError>) -> Answer {
         let error = match outcome {
-            Ok(reply) => {
-                log::debug!(
-                    "{} {} ({}): answered after {:?}",
-                    self.method.as_str(),
-                    self.subject,
-                    self.id,
-                    self.started.elapsed()
-                );
-                return self.result(reply);
-            }
+            Ok(reply) => return self.result(reply),
             Err(error) => error,
         };
         self.report(&error);
@@ -276,26 +266,21 @@ impl Call {
         }
     }
 
+    /// How the call is named in the log.
+    pub(super) fn named(&self) -> journal::Request<'_> {
+        journal::Request {
+            method: self.method.as_str(),
+            subject: &self.subject,
+            id: &self.id,
+        }
+    }
+
+    /// Tells the operator of a failure that nobody expected. After the signal has fired, a handler may fail, panic or be
+    /// dropped: nobody waits for it.
     fn report(&self, error: &HandlerError) {
-        match &*error.0 {
-            Kind::Public(_) | Kind::Rpc(_) | Kind::NotFound => {
-                log::debug!(
-                    "{} {} ({}): {error}",
-                    self.method.as_str(),
-                    self.subject,
-                    self.id
-                );
-            }
-            // After its signal has fired, a handler may fail, panic or be dropped: nobody waits for it.
-            Kind::Unexpected(_) | Kind::Broken(_) if self.signal.is_aborted() => {
-                log::debug!(
-                    "{} {} ({}): {error}",
-                    self.method.as_str(),
-                    self.subject,
-                    self.id
-                );
-            }
-            Kind::Unexpected(_) | Kind::Broken(_) => self.peer.server.report(self, error),
+        let expected = error.is_public() || self.signal.is_aborted();
+        if !expected {
+            self.peer.server.report(self, error);
         }
     }
 }

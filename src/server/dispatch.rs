@@ -11,6 +11,7 @@ use super::asks::{Asks, Way, Whose};
 use super::call::{Answer, Begin, Call};
 use super::context::Context;
 use super::inflight::Refused;
+use super::journal;
 use super::peer::{Kind, Peer};
 use super::running;
 use super::subscriptions;
@@ -49,7 +50,7 @@ pub(crate) fn receive(peer: &Arc<Peer>, bytes: &[u8], caller: &Signal) -> Intake
             };
             match era::route(&request, around, &peer.server.offers) {
                 Ok(route) => run(peer, request, route, None, caller),
-                Err(refusal) => Intake::Answer(Answer::refusal(Some(&request.id), &refusal)),
+                Err(refusal) => refuse(&request.method, &request.id, &refusal),
             }
         }
         Ok(Message::Notification(notification)) => {
@@ -69,6 +70,12 @@ pub(crate) fn refuse_batch() -> Answer {
     let error =
         RpcError::invalid_request("Invalid request: not an object (batches are not supported)");
     Answer::refusal(None, &Refusal::new(400, error))
+}
+
+/// Answers a request that does not begin.
+fn refuse(method: &str, id: &Id, refusal: &Refusal) -> Intake {
+    journal::refused(method, id, &refusal.error);
+    Intake::Answer(Answer::refusal(Some(id), refusal))
 }
 
 fn refuse_malformed(malformed: &Malformed) -> Intake {
@@ -113,12 +120,9 @@ pub(crate) fn element(peer: &Arc<Peer>, text: &str, around: Around<'_>, caller: 
                 Ok(route @ Route::Legacy(..)) => run(peer, request, route, headers, caller),
                 Ok(Route::Handshake | Route::Modern(_)) => {
                     let error = RpcError::invalid_request("Invalid request: not in a batch");
-                    Intake::Answer(Answer::refusal(
-                        Some(&request.id),
-                        &Refusal::new(400, error),
-                    ))
+                    refuse(&request.method, &request.id, &Refusal::new(400, error))
                 }
-                Err(refusal) => Intake::Answer(Answer::refusal(Some(&request.id), &refusal)),
+                Err(refusal) => refuse(&request.method, &request.id, &refusal),
             }
         }
         Ok(Message::Notification(notification)) => {
@@ -166,6 +170,7 @@ pub(crate) fn run(
     headers: Option<&dyn Mirrored>,
     caller: &Signal,
 ) -> Intake {
+    let (method, begun) = (request.method, journal::begun());
     let arrival = Arrival {
         peer,
         id: request.id,
@@ -186,8 +191,13 @@ pub(crate) fn run(
         }
     };
     match outcome {
-        Ok(intake) => intake,
-        Err(refusal) => Intake::Answer(Answer::refusal(Some(&arrival.id), &refusal)),
+        Ok(intake) => {
+            if let Intake::Answer(_) = intake {
+                journal::answered(&method, &arrival.id, begun);
+            }
+            intake
+        }
+        Err(refusal) => refuse(&method, &arrival.id, &refusal),
     }
 }
 

@@ -7,13 +7,15 @@ use super::ask::AskError;
 use crate::protocol::RpcError;
 use crate::signal::{Aborted, Reason};
 
+/// Anything that an error can be, as the standard library and others box it.
+pub(super) type AnyError = Box<dyn StdError + Send + Sync>;
+
 /// The failure of a handler.
 ///
 /// Any [`std::error::Error`] becomes one by `?`. It is then *unexpected*: the client reads a generic text, the operator
 /// gets all of it. What the client, and the model behind it, should read is said by [`public`](Self::public).
 ///
 /// Like the error types of other crates that take everything by `?`, it does not implement [`std::error::Error`] itself.
-///
 /// ```
 /// use smol_mcp::HandlerError;
 ///
@@ -26,6 +28,32 @@ use crate::signal::{Aborted, Reason};
 /// }
 /// # assert!(depth("x").is_err());
 /// ```
+///
+/// # Other errors
+///
+/// A handler may as well return a `Result` of `Box<dyn Error + Send + Sync>`, or of whatever becomes that, as the errors
+/// of crates that collect all kinds do, and texts. All of it is unexpected, but for a `HandlerError` that has come there by
+/// `?`: that stays what it is.
+///
+/// ```
+/// use std::error::Error;
+/// use smol_mcp::{HandlerError, NoInput, Tool};
+///
+/// async fn pick(_: NoInput) -> Result<String, Box<dyn Error + Send + Sync>> {
+///     let number: usize = "3".parse()?; // unexpected
+///     let colour = ["red", "green"].get(number);
+///     let colour = colour.ok_or_else(|| HandlerError::public("There is none left."))?; // public
+///     Ok(colour.to_string())
+/// }
+///
+/// let tool = Tool::new("pick", pick);
+/// # let _ = tool;
+/// ```
+///
+/// In a function that returns `HandlerError`, a boxed error goes by `.map_err(HandlerError::unexpected)?`: the compiler
+/// cannot know that a box is no error type itself. An error that is not `Sync` has to be told as text,
+/// `.map_err(|err| HandlerError::unexpected(err.to_string()))?`: this type is `Sync`, so that futures which hold one
+/// stay `Send`.
 pub struct HandlerError(pub(crate) Box<Kind>);
 
 pub(crate) enum Kind {
@@ -36,7 +64,7 @@ pub(crate) enum Kind {
     /// The resource does not exist; each era has its own code for it.
     NotFound,
     /// Anything else.
-    Unexpected(Box<dyn StdError + Send + Sync>),
+    Unexpected(AnyError),
     /// A panic, or the loss of the future.
     Broken(String),
 }
@@ -63,6 +91,17 @@ impl HandlerError {
     /// Creates the failure of reading a resource that does not exist.
     pub fn not_found() -> Self {
         Self(Box::new(Kind::NotFound))
+    }
+
+    /// Takes what a handler returned as its error. One of ours that was boxed on the way is what it was.
+    pub(super) fn of(error: impl Into<AnyError>) -> Self {
+        match error.into().downcast::<Boxed>() {
+            Ok(boxed) => boxed.0,
+            Err(error) => match AskError::find(&*error) {
+                Some(asked) => asked.to_failure(),
+                None => Self(Box::new(Kind::Unexpected(error))),
+            },
+        }
     }
 
     pub(crate) fn broken(text: String) -> Self {
@@ -94,6 +133,29 @@ impl<E: StdError + Send + Sync + 'static> From<E> for HandlerError {
             return asked.to_failure();
         }
         Self(Box::new(Kind::Unexpected(Box::new(error))))
+    }
+}
+
+/// A failure of ours among errors of all kinds.
+struct Boxed(HandlerError);
+
+impl fmt::Display for Boxed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for Boxed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StdError for Boxed {}
+
+impl From<HandlerError> for AnyError {
+    fn from(error: HandlerError) -> Self {
+        Self::from(Boxed(error))
     }
 }
 

@@ -8,7 +8,7 @@ use serde_core::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny};
 use serde_json::Value;
 
 use super::context::Context;
-use super::failure::HandlerError;
+use super::failure::{AnyError, HandlerError};
 use super::tools::ToolHandler;
 use super::work::{Work, work};
 use crate::era::Reply;
@@ -18,6 +18,13 @@ use crate::protocol::{Content, ToolResult};
 /// Functions that can be the handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
 ///
 /// `Marker` tells the kinds apart for the compiler; it is never named.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no handler of a tool",
+    label = "what it takes or what it yields is not that of a handler",
+    note = "a handler is `async fn(Input)` or `async fn(Input, Context)`, or a closure of that form that can be called often",
+    note = "`Input` deserialises without borrowing (`DeserializeOwned`); for none, take `NoInput`",
+    note = "its future yields text, `Content`, `Structured(data)`, `ToolResult`, nothing, or a `Result` of these"
+)]
 pub trait IntoToolHandler<Marker> {
     /// What the function takes.
     type Input;
@@ -191,7 +198,14 @@ impl schemars::JsonSchema for NoInput {
 /// What a handler of a tool may return.
 ///
 /// Text, [`Content`], [`Structured`] data, a whole [`ToolResult`], nothing, or a `Result` of these. An `Err` that is a
-/// [`std::error::Error`] is unexpected and stays with the operator; [`HandlerError::public`] is read by the model.
+/// [`std::error::Error`], a boxed one, or a text is unexpected and stays with the operator; [`HandlerError::public`] is
+/// read by the model.
+#[diagnostic::on_unimplemented(
+    message = "a handler of a tool cannot return `{Self}`",
+    label = "its future yields `{Self}`",
+    note = "text, `Content`, `Structured(data)`, `ToolResult`, nothing, or a `Result` of these can be returned",
+    note = "the `Err` of a `Result` is a `HandlerError`, or any error that is `Send + Sync + 'static`"
+)]
 pub trait IntoToolResult {
     /// Makes the result.
     ///
@@ -237,13 +251,38 @@ impl IntoToolResult for Vec<Content> {
     }
 }
 
-impl<T: IntoToolResult, E: Into<HandlerError>> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: Into<AnyError>> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> Result<ToolResult, HandlerError> {
-        self.map_err(Into::into)?.into_tool_result()
+        self.map_err(HandlerError::of)?.into_tool_result()
     }
 }
 
 /// Data as the result of a tool: `structuredContent`, and the same as text for clients that read only that.
+///
+/// ```
+/// use serde::Serialize;
+/// use serde_json::json;
+/// use smol_mcp::testing::Client;
+/// use smol_mcp::{NoInput, Server, Structured, Tool};
+///
+/// #[derive(Serialize)]
+/// struct Weather {
+///     degrees: i32,
+/// }
+///
+/// let weather = Tool::new("weather", async |_: NoInput| Structured(Weather { degrees: 21 }));
+/// // With the feature `schemars`, `output_type::<Weather>()` does this; with `validate`, `output_schema` has it checked.
+/// let weather = weather.output_schema_unchecked(json!({
+///     "type": "object",
+///     "properties": { "degrees": { "type": "integer" } },
+/// }));
+/// let server = Server::builder("sky", "1.0.0").tool(weather).build()?;
+/// smol::block_on(async {
+///     let result = Client::new(&server).call("weather", json!({})).await;
+///     assert_eq!(result["structuredContent"], json!({ "degrees": 21 }));
+/// });
+/// # Ok::<_, smol_mcp::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Structured<T>(pub T);
 

@@ -215,6 +215,9 @@ impl Call {
         self.controller.abort(reason);
         // No handler will settle it.
         if self.is_subscription() {
+            if kept_back {
+                self.tell_thrown_away();
+            }
             drop(self.leave());
         }
         kept_back

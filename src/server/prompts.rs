@@ -6,13 +6,13 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::context::Context;
-use super::failure::HandlerError;
+use super::failure::{AnyError, HandlerError};
 use super::registry::Listed;
 use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::jsonrpc::RpcError;
-use crate::protocol::{PromptInfo, PromptMessage, PromptResult};
+use crate::protocol::{PromptInfo, PromptMessage, PromptResult, meta_keys};
 
 /// The arguments of a prompt, by name.
 pub type Arguments = BTreeMap<String, String>;
@@ -66,13 +66,14 @@ impl Prompt {
                 .iter()
                 .any(|earlier| earlier.name == arguments[at].name)
         });
-        match twice {
-            None => Ok(()),
-            Some(at) => Err(Error::definition(format!(
+        if let Some(at) = twice {
+            return Err(Error::definition(format!(
                 "prompt {name:?}: argument {:?} defined twice",
                 arguments[at].name
-            ))),
+            )));
         }
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("prompt {name:?}: {err}")))
     }
 
     /// Checks the arguments against the definition.
@@ -117,6 +118,11 @@ impl fmt::Debug for Prompt {
 }
 
 /// What a handler of a prompt may return: messages, a whole [`PromptResult`], or a `Result` of these.
+#[diagnostic::on_unimplemented(
+    message = "a handler of a prompt cannot return `{Self}`",
+    label = "its future yields `{Self}`",
+    note = "`PromptResult`, `PromptMessage`, several of them, or a `Result` of these can be returned"
+)]
 pub trait IntoPromptResult {
     /// Makes the result.
     ///
@@ -144,8 +150,8 @@ impl IntoPromptResult for Vec<PromptMessage> {
     }
 }
 
-impl<T: IntoPromptResult, E: Into<HandlerError>> IntoPromptResult for Result<T, E> {
+impl<T: IntoPromptResult, E: Into<AnyError>> IntoPromptResult for Result<T, E> {
     fn into_prompt_result(self) -> Result<PromptResult, HandlerError> {
-        self.map_err(Into::into)?.into_prompt_result()
+        self.map_err(HandlerError::of)?.into_prompt_result()
     }
 }

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::context::Context;
-use super::failure::HandlerError;
+use super::failure::{AnyError, HandlerError};
 use super::registry::Listed;
 use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::uri_template::UriTemplate;
-use crate::protocol::{ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo};
+use crate::protocol::{
+    ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo, meta_keys,
+};
 
 type Read = Box<dyn Fn(String, Variables, Context) -> Work + Send + Sync>;
 
@@ -70,13 +72,14 @@ impl Resource {
     }
 
     pub(crate) fn check(&self) -> Result<(), Error> {
-        match self.info.uri.split_once(':') {
-            Some((scheme, _)) if is_scheme(scheme) => Ok(()),
-            _ => Err(Error::definition(format!(
-                "resource {:?}: not a URI",
-                self.info.uri
-            ))),
+        let uri = &self.info.uri;
+        let mistake =
+            |why: &dyn fmt::Display| Error::definition(format!("resource {uri:?}: {why}"));
+        match uri.split_once(':') {
+            Some((scheme, _)) if is_scheme(scheme) => {}
+            _ => return Err(mistake(&"not a URI")),
         }
+        meta_keys::check(&self.info.meta).map_err(|err| mistake(&err))
     }
 
     pub(crate) fn read(&self, uri: String, cx: Context) -> Work {
@@ -111,6 +114,13 @@ impl ResourceTemplate {
             pattern,
             read: Box::new(move |uri, variables, cx| work(read(uri, variables, cx), finish)),
         })
+    }
+
+    /// Finds what an author can do wrong.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let pattern = &self.info.uri_template;
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("resource template {pattern:?}: {err}")))
     }
 
     /// Returns the variables of an address, if it belongs to the family.
@@ -175,6 +185,11 @@ impl fmt::Debug for ResourceTemplate {
 /// What reading a resource may yield: contents, several contents, a whole [`ReadResult`], or a `Result` of these.
 ///
 /// `Option` of these says that the resource does not exist.
+#[diagnostic::on_unimplemented(
+    message = "reading a resource cannot yield `{Self}`",
+    label = "its future yields `{Self}`",
+    note = "`ResourceContents`, several of them, `ReadResult`, or an `Option` or a `Result` of these can be returned"
+)]
 pub trait IntoReadResult {
     /// Makes the result.
     ///
@@ -211,8 +226,8 @@ impl<T: IntoReadResult> IntoReadResult for Option<T> {
     }
 }
 
-impl<T: IntoReadResult, E: Into<HandlerError>> IntoReadResult for Result<T, E> {
+impl<T: IntoReadResult, E: Into<AnyError>> IntoReadResult for Result<T, E> {
     fn into_read_result(self) -> Result<ReadResult, HandlerError> {
-        self.map_err(Into::into)?.into_read_result()
+        self.map_err(HandlerError::of)?.into_read_result()
     }
 }

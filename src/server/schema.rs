@@ -4,6 +4,10 @@
 
 use std::fmt;
 
+#[cfg(feature = "validate")]
+use jsonschema::ValidationError;
+#[cfg(feature = "validate")]
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 #[cfg(feature = "validate")]
@@ -52,10 +56,7 @@ impl Schema {
         let Some(validator) = &self.validator else {
             return Ok(());
         };
-        validator.validate(value).map_err(|err| Misfit {
-            path: path(err.instance_path().as_str()),
-            why: err.to_string(),
-        })
+        validator.validate(value).map_err(|err| misfit(&err))
     }
 
     pub(super) fn check_text(&self, text: &str) -> Result<(), Misfit> {
@@ -67,6 +68,66 @@ impl Schema {
             why: without_position(&err),
         })?;
         self.check(&value)
+    }
+}
+
+/// Says where and why a value does not fit. Of several variants it is the one that was meant, where that can be seen.
+#[cfg(feature = "validate")]
+fn misfit(err: &ValidationError<'_>) -> Misfit {
+    let plain = || Misfit {
+        path: path(err.instance_path().as_str()),
+        why: err.to_string(),
+    };
+    let (ValidationErrorKind::OneOfNotValid { context } | ValidationErrorKind::AnyOf { context }) =
+        err.kind()
+    else {
+        return plain();
+    };
+    let tags: Vec<_> = context
+        .iter()
+        .filter_map(|errors| errors.iter().find_map(wrong_tag))
+        .collect();
+    match tags.first() {
+        // No variant has the tag that is there.
+        Some((place, _))
+            if tags.len() == context.len() && tags.iter().all(|tag| tag.0 == *place) =>
+        {
+            let tags: Vec<_> = tags.iter().map(|(_, tag)| tag.to_string()).collect();
+            Misfit {
+                path: path(place),
+                why: format!("expected one of {}", tags.join(", ")),
+            }
+        }
+        _ => meant(context).map_or_else(plain, misfit),
+    }
+}
+
+/// Of the variants that have no wrong tag, takes the one that the value goes along with furthest, and what is wrong there.
+#[cfg(feature = "validate")]
+fn meant<'a>(
+    variants: &'a [Vec<ValidationError<'static>>],
+) -> Option<&'a ValidationError<'static>> {
+    let depth = |err: &ValidationError<'_>| err.instance_path().as_str().matches('/').count();
+    let possible = variants
+        .iter()
+        .filter(|errors| errors.iter().all(|err| wrong_tag(err).is_none()));
+    let deepest: Vec<_> = possible
+        .filter_map(|errors| errors.iter().max_by_key(|err| depth(err)))
+        .collect();
+    let most = deepest.iter().map(|err| depth(err)).max();
+    let mut best = deepest.into_iter().filter(|err| Some(depth(err)) == most);
+    let (first, second) = (best.next(), best.next());
+    first.filter(|_| second.is_none())
+}
+
+/// The place of a member that has to have one value and has another, and that value.
+#[cfg(feature = "validate")]
+fn wrong_tag<'a>(err: &'a ValidationError<'_>) -> Option<(&'a str, &'a Value)> {
+    match err.kind() {
+        ValidationErrorKind::Constant { expected_value } => {
+            Some((err.instance_path().as_str(), expected_value))
+        }
+        _ => None,
     }
 }
 

@@ -13,12 +13,13 @@ use super::failure::HandlerError;
 use super::handlers::{self, IntoToolHandler, IntoToolResult};
 use super::registry::Listed;
 use super::schema::Schema;
+use super::variants;
 use super::work::Work;
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::header_params::{self, HeaderParam};
 use crate::protocol::jsonrpc::excerpt;
-use crate::protocol::{Icon, ToolAnnotations, ToolInfo, ToolResult, tool_name};
+use crate::protocol::{Icon, ToolAnnotations, ToolInfo, ToolResult, meta_keys, tool_name};
 
 /// A tool: its definition and its handler.
 ///
@@ -89,7 +90,8 @@ impl Tool {
         Self::with_handler(name.into(), handler.into_tool_handler())
     }
 
-    /// Defines a tool whose input schema is derived from the type of its input.
+    /// Defines a tool whose input schema is derived from the type of its input: a struct, or an enum whose variants
+    /// have fields.
     #[cfg(feature = "schemars")]
     #[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
     pub fn typed<Marker, Handler>(name: impl Into<String>, handler: Handler) -> Self
@@ -170,12 +172,17 @@ impl Tool {
         self
     }
 
-    /// Sets the JSON Schema of the input: an object whose root has `"type": "object"`.
+    /// Sets the JSON Schema of the input: that of an object, or of several objects of which the input is one (`oneOf`,
+    /// `anyOf`), as it is for an enum. `"type": "object"`, which the protocol wants at the root, is added there.
     ///
     /// With the feature `validate` the arguments of every call are held against it, and the model is told where they
     /// do not fit. Without it, what the type of the input does not refuse is for the handler to check.
     #[must_use]
     pub fn input_schema(mut self, schema: Value) -> Self {
+        let schema = variants::rooted(schema).unwrap_or_else(|mistake| {
+            self.mistake(mistake);
+            json!({ "type": "object" })
+        });
         match header_params::collect(&schema) {
             Ok(params) => self.header_params = params,
             Err(err) => self.mistake(err.to_string()),
@@ -216,8 +223,12 @@ impl Tool {
     pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
         // What the type serialises to may differ from what it deserialises from.
         let generator = schemars::generate::SchemaSettings::default().for_serialize();
-        let schema = generator.into_generator().into_root_schema_for::<T>();
-        self.output_schema_unchecked(schema.into())
+        let schema: Value = generator
+            .into_generator()
+            .into_root_schema_for::<T>()
+            .into();
+        // Clients before 2026-07-28 know results that are objects alone; what is none is kept from them.
+        self.output_schema_unchecked(variants::rooted(schema.clone()).unwrap_or(schema))
     }
 
     fn compile(&mut self, what: &str, schema: &Value) -> Schema {
@@ -308,7 +319,7 @@ impl Tool {
         self
     }
 
-    /// Sets metadata of the author's own.
+    /// Sets metadata of the author's own, under [keys](crate::protocol#metadata) of the author's own.
     #[must_use]
     pub fn meta(mut self, meta: Map<String, Value>) -> Self {
         self.info.meta = meta;
@@ -326,10 +337,11 @@ impl Tool {
                 "tool {name:?}: the input schema must have \"type\": \"object\""
             )));
         }
-        match &self.mistake {
-            Some(mistake) => Err(Error::definition(format!("tool {name:?}: {mistake}"))),
-            None => Ok(()),
+        if let Some(mistake) = &self.mistake {
+            return Err(Error::definition(format!("tool {name:?}: {mistake}")));
         }
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("tool {name:?}: {err}")))
     }
 
     /// Begins a call. What is wrong with the arguments is for the model to read.
@@ -363,12 +375,7 @@ impl Tool {
 
     fn refuse_unknown(&self, arguments: &str) -> Result<(), String> {
         let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
-        let known = self
-            .info
-            .input_schema
-            .get("properties")
-            .and_then(Value::as_object);
-        let unknown = |name: &&String| known.is_none_or(|known| !known.contains_key(*name));
+        let unknown = |name: &&String| !variants::names(&self.info.input_schema, name);
         match arguments.keys().find(unknown) {
             None => Ok(()),
             Some(name) => Err(format!("Unknown argument '{}'.", excerpt(name))),

@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::num::ParseIntError;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smol_mcp::protocol::{Content, RpcError, ToolResult};
-use smol_mcp::{Context, HandlerError, NoInput, Structured, Tool};
+use smol_mcp::{Context, HandlerError, Next, NoInput, Structured, Tool};
 
 use crate::client;
-use crate::common::{call, each, failure, result, server, text};
+use crate::common::{builder, call, each, failure, result, server, text};
 
 #[derive(Deserialize)]
 struct Name {
@@ -171,6 +173,90 @@ fn only_what_is_marked_public_reaches_the_client() {
             let answer = client.ask(&call(id, tool, "{}")).await;
             assert_eq!(answer, failure(id, "The tool failed."), "{tool}");
         }
+    });
+}
+
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Takes errors of all kinds, and is none itself.
+struct Any(AnyError);
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Any {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl From<Any> for AnyError {
+    fn from(error: Any) -> Self {
+        error.0
+    }
+}
+
+#[test]
+fn errors_that_are_boxed_or_collected_are_unexpected_and_ours_among_them_stay_what_they_are() {
+    async fn boxed(input: Name) -> Result<String, AnyError> {
+        match &*input.name {
+            "public" => Err(HandlerError::public("No."))?,
+            "rpc" => Err(HandlerError::rpc(RpcError::invalid_params("no such row")))?,
+            name => Err(format!("secret {name}"))?,
+        }
+    }
+    async fn collected(_: NoInput) -> Result<u8, Any> {
+        Err(Secret)?
+    }
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = told.clone();
+    let server = builder()
+        .tool(Tool::new("boxed", boxed))
+        .tool(Tool::new("collected", async |input: NoInput| {
+            collected(input).await.map(Structured)
+        }))
+        .tool(Tool::new("text", async |_: NoInput| Err::<(), _>("secret")))
+        .tool(Tool::new("unexpected", async |_: NoInput| {
+            let boxed: AnyError = Secret.into();
+            Err::<(), _>(boxed).map_err(HandlerError::unexpected)
+        }))
+        .on_error(move |failure| tell.lock().unwrap().push(failure.error.to_string()))
+        .build()
+        .unwrap();
+    client::with(&server, async |client| {
+        let answer = client.ask(&call(1, "boxed", r#"{"name":"public"}"#)).await;
+        assert_eq!(answer, failure(1, "No."));
+        let answer = client.ask(&call(2, "boxed", r#"{"name":"rpc"}"#)).await;
+        let error = r#"{"code":-32602,"message":"no such row"}"#;
+        assert_eq!(
+            answer,
+            format!(r#"{{"jsonrpc":"2.0","id":2,"error":{error}}}"#)
+        );
+        for tool in ["boxed", "collected", "text", "unexpected"] {
+            let answer = client.ask(&call(3, tool, r#"{"name":"x"}"#)).await;
+            assert_eq!(answer, failure(3, "The tool failed."), "{tool}");
+        }
+    });
+    assert_eq!(
+        *told.lock().unwrap(),
+        ["secret x", "secret", "secret", "secret"]
+    );
+}
+
+#[test]
+fn a_signal_that_ends_a_handler_is_known_in_a_box_too() {
+    let tool = Tool::new("t", async |_: NoInput, cx: Context| {
+        cx.signal().aborted().await;
+        cx.signal().check().map_err(AnyError::from)
+    });
+    let server = builder()
+        .tool(tool.deadline(Duration::from_millis(1)))
+        .around(async |_, next: Next| {
+            let outcome = next.run().await;
+            let aborted = outcome.as_ref().is_err_and(HandlerError::is_aborted);
+            assert!(aborted, "{outcome:?}");
+            outcome
+        });
+    client::with(&server.build().unwrap(), async |client| {
+        let answer = client.ask(&call(1, "t", "{}")).await;
+        assert_eq!(answer, failure(1, "The deadline of this call has passed."));
     });
 }
 

@@ -1,14 +1,17 @@
 //! What an author does wrong is told when the server is built, and names the thing.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use smol_mcp::protocol::{
-    PromptArgument, PromptInfo, PromptResult, ResourceContents, ResourceInfo, ResourceTemplateInfo,
+    Content, PromptArgument, PromptInfo, PromptResult, ResourceContents, ResourceInfo,
+    ResourceTemplateInfo, ToolResult,
 };
 use smol_mcp::{Builder, Context, Limits, List, NoInput, Prompt, Resource, ResourceTemplate, Tool};
 
-use crate::common::builder;
+use crate::client;
+use crate::common::{builder, call, failure};
 
 fn tool(name: &str) -> Tool {
     Tool::new(name, async |_: NoInput| "done")
@@ -225,4 +228,113 @@ fn a_running_server_refuses_the_same_mistakes() {
         server.add_resource(resource("memo:x")),
         "resource \"memo:x\": the server was built without any, and without `list_changed` for them",
     );
+}
+
+fn meta(key: &str) -> Map<String, Value> {
+    Map::from_iter([(key.to_owned(), json!(1))])
+}
+
+// R28
+#[test]
+fn keys_of_metadata_that_break_the_grammar_or_are_the_protocols_are_refused_and_named() {
+    let kept = r#"the key "io.modelcontextprotocol/x" of `_meta` has a prefix that is kept for the protocol"#;
+    let key = "io.modelcontextprotocol/x";
+    refused(
+        builder().tool(tool("t").meta(meta(key))),
+        &format!("tool \"t\": {kept}"),
+    );
+    refused(
+        builder().prompt(prompt(PromptInfo::new("p").meta(meta(key)))),
+        &format!("prompt \"p\": {kept}"),
+    );
+    let info = ResourceInfo::new("a:b", "b").meta(meta(key));
+    let read = async |uri: String, _: Context| ResourceContents::text(uri, "memo");
+    refused(
+        builder().resource(Resource::new(info, read)),
+        &format!("resource \"a:b\": {kept}"),
+    );
+    let family = |key: &str| {
+        let info = ResourceTemplateInfo::new("a:{b}", "b").meta(meta(key));
+        let read = async |uri: String, _, _: Context| ResourceContents::text(uri, "memo");
+        ResourceTemplate::new(info, read).unwrap()
+    };
+    refused(
+        builder().resource_template(family(key)),
+        &format!("resource template \"a:{{b}}\": {kept}"),
+    );
+    let bare = "has a name that is not letters and digits, with '-', '_' and '.' in between";
+    refused(
+        builder().tool(tool("t").meta(meta("a b"))),
+        &format!("tool \"t\": the key \"a b\" of `_meta` {bare}"),
+    );
+    // The same at run time.
+    let server = builder()
+        .list_changed([List::Tools, List::Prompts, List::Resources])
+        .build()
+        .unwrap();
+    let err = server.add_tool(tool("t").meta(meta(key))).unwrap_err();
+    assert_eq!(err.to_string(), format!("tool \"t\": {kept}"));
+    assert!(server.add_resource_template(family(key)).is_err());
+    assert!(
+        server
+            .add_tool(tool("t").meta(meta("com.example/x")))
+            .is_ok()
+    );
+}
+
+// R28
+#[test]
+fn keys_of_metadata_in_results_are_checked_before_they_leave() {
+    const KEY: &str = "com.mcp/x";
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tell = told.clone();
+    let link = ResourceInfo::new("a:b", "b").meta(meta(KEY));
+    let contents = ResourceContents::text("a:b", "").meta(meta(KEY));
+    let results = [
+        ToolResult::text("a").meta(meta(KEY)),
+        Content::text("a").meta(meta(KEY)).into(),
+        Content::image([1], "image/png").meta(meta(KEY)).into(),
+        Content::resource_link(link).into(),
+        Content::resource(contents.clone()).into(),
+        Content::resource(ResourceContents::text("a:b", ""))
+            .meta(meta(KEY))
+            .into(),
+    ];
+    let mut builder = builder().on_error(move |failure| {
+        tell.lock().unwrap().push(failure.error.to_string());
+    });
+    let cases = results.len();
+    for (at, result) in results.into_iter().enumerate() {
+        let yields = move |_: NoInput| std::future::ready(result.clone());
+        builder = builder.tool(Tool::new(format!("t{at}"), yields));
+    }
+    let server = builder
+        .resource(Resource::new(ResourceInfo::new("a:b", "b"), move |_, _| {
+            std::future::ready(contents.clone())
+        }))
+        .prompt(Prompt::new(PromptInfo::new("p"), |_, _| {
+            let said = Content::text("a").meta(meta(KEY));
+            std::future::ready(PromptResult::user(said))
+        }))
+        .build()
+        .unwrap();
+    client::with(&server, async |client| {
+        for at in 0..cases {
+            let answer = client.ask(&call(1, &format!("t{at}"), "{}")).await;
+            assert_eq!(answer, failure(1, "The tool failed."), "{at}");
+        }
+        let internal =
+            r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}"#;
+        for (method, params) in [
+            ("resources/read", r#""uri":"a:b","#),
+            ("prompts/get", r#""name":"p","#),
+        ] {
+            let answer = client.ask(&client::modern("2", method, params, "{}")).await;
+            assert_eq!(answer, internal);
+        }
+    });
+    let told = told.lock().unwrap();
+    let expected =
+        r#"the result: the key "com.mcp/x" of `_meta` has a prefix that is kept for the protocol"#;
+    assert_eq!(*told, vec![expected; cases + 2]);
 }

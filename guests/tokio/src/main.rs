@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::json;
 use smol::Executor;
-use smol_mcp::http::{Endpoint, Listener, Options, serve_on};
+use smol_mcp::http::{Endpoint, Listener, serve_on};
 use smol_mcp::{Context, HandlerError, Server, Tool};
 use tokio::time;
 
@@ -51,12 +51,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
             "required": ["to"],
         }));
     let server = Server::builder("guest", "1.0.0")
-        .executor(executor.clone())
+        .executor(executor)
         .tool(count)
         .build()?;
     let listener = Listener::bind("127.0.0.1:0").await?;
     eprintln!("listening on http://{}/mcp", listener.local_addr()?);
-    let listener = listener.with_options(Options::new().executor(executor));
     let serving = tokio::spawn(serve_on(listener, Endpoint::new(&server)));
 
     tokio::signal::ctrl_c().await?;

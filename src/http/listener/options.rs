@@ -126,7 +126,11 @@ impl Options {
         self
     }
 
-    /// Runs connections on `executor`, which the application runs (smol's global one).
+    /// Runs connections on `executor`, which the application runs.
+    ///
+    /// By default they run on the executor of the server whose end is also that of the listener, which is smol's global
+    /// one unless [`Builder::executor`](crate::Builder::executor) says otherwise; a listener that knows of no server
+    /// runs them on smol's.
     pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
         self.spawner = Spawner::on(executor);
         self

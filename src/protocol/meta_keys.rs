@@ -1,0 +1,172 @@
+//! What the keys of an author's metadata may be, and where in a result such metadata stands.
+
+use serde_json::{Map, Value};
+
+use super::content::Content;
+use super::jsonrpc::excerpt;
+use super::{Invalid, PromptResult, ReadResult, ResourceContents, ToolResult};
+
+/// Checks the keys of an author's own metadata (MCP 2026-07-28, basic, `_meta`).
+///
+/// # Errors
+///
+/// When a key breaks the grammar, or has a prefix that is the protocol's: its second label is `modelcontextprotocol` or
+/// `mcp`. The error names the key.
+pub(crate) fn check(meta: &Map<String, Value>) -> Result<(), Invalid> {
+    for key in meta.keys() {
+        if let Err(why) = check_key(key) {
+            let key = excerpt(key);
+            return Err(Invalid::new(format!("the key {key:?} of `_meta` {why}")));
+        }
+    }
+    Ok(())
+}
+
+fn check_key(key: &str) -> Result<(), &'static str> {
+    let (prefix, name) = match key.split_once('/') {
+        Some((prefix, name)) => (Some(prefix), name),
+        None => (None, key),
+    };
+    let labels = || prefix.into_iter().flat_map(|prefix| prefix.split('.'));
+    if !labels().all(is_label) {
+        return Err("has a prefix whose labels are not letters, digits and '-' in between");
+    }
+    if !is_name(name) {
+        return Err("has a name that is not letters and digits, with '-', '_' and '.' in between");
+    }
+    match labels().nth(1) {
+        Some("modelcontextprotocol" | "mcp") => Err("has a prefix that is kept for the protocol"),
+        _ => Ok(()),
+    }
+}
+
+fn is_label(label: &str) -> bool {
+    let letter_first = label.starts_with(|c: char| c.is_ascii_alphabetic());
+    letter_first
+        && label.ends_with(is_alphanumeric)
+        && label.chars().all(|c| is_alphanumeric(c) || c == '-')
+}
+
+fn is_name(name: &str) -> bool {
+    let inside = |c: char| is_alphanumeric(c) || matches!(c, '-' | '_' | '.');
+    name.is_empty()
+        || (name.starts_with(is_alphanumeric)
+            && name.ends_with(is_alphanumeric)
+            && name.chars().all(inside))
+}
+
+fn is_alphanumeric(c: char) -> bool {
+    c.is_ascii_alphanumeric()
+}
+
+impl ToolResult {
+    pub(crate) fn check_meta(&self) -> Result<(), Invalid> {
+        check(&self.meta)?;
+        self.content.iter().try_for_each(Content::check_meta)
+    }
+}
+
+impl ReadResult {
+    pub(crate) fn check_meta(&self) -> Result<(), Invalid> {
+        check(&self.meta)?;
+        let contents = &self.contents;
+        contents.iter().try_for_each(ResourceContents::check_meta)
+    }
+}
+
+impl PromptResult {
+    pub(crate) fn check_meta(&self) -> Result<(), Invalid> {
+        check(&self.meta)?;
+        let mut messages = self.messages.iter();
+        messages.try_for_each(|message| message.content.check_meta())
+    }
+}
+
+impl Content {
+    fn check_meta(&self) -> Result<(), Invalid> {
+        match self {
+            Self::Text(text) => check(&text.meta),
+            Self::Image(media) | Self::Audio(media) => check(&media.meta),
+            Self::ResourceLink(resource) => check(&resource.meta),
+            Self::Resource(embedded) => {
+                check(&embedded.meta)?;
+                embedded.resource.check_meta()
+            }
+        }
+    }
+}
+
+impl ResourceContents {
+    fn check_meta(&self) -> Result<(), Invalid> {
+        check(&self.meta)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_key;
+
+    #[test]
+    fn keys_of_an_authors_own() {
+        for key in [
+            "",
+            "a",
+            "0",
+            "a.b_c-d",
+            "progressToken",
+            "com.example/x",
+            "ui/resourceUri",
+            "com.example/",
+            "com.example.mcp/x",
+            "mcp/x",
+            "modelcontextprotocol/x",
+            "a1.b-2.c/1",
+            "mcp.com/x",
+        ] {
+            assert_eq!(check_key(key), Ok(()), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn keys_that_break_the_grammar() {
+        for key in [
+            "-a",
+            "a-",
+            "_a",
+            "a_",
+            ".a",
+            "a.",
+            "a b",
+            "é",
+            "a/b/c",
+            "/a",
+            "1a/b",
+            "-a/b",
+            "a-/b",
+            "a..b/c",
+            ".a/b",
+            "a./b",
+            "a_b/c",
+            "com.example/-x",
+            "com.example/x ",
+            "\u{0}",
+        ] {
+            let why = check_key(key).expect_err(key);
+            assert!(!why.contains("protocol"), "{key:?}: {why}");
+        }
+    }
+
+    #[test]
+    fn keys_of_the_protocol() {
+        for key in [
+            "io.modelcontextprotocol/serverInfo",
+            "com.mcp.tools/x",
+            "tools.mcp/",
+            "dev.mcp/x",
+            "io.modelcontextprotocol/",
+        ] {
+            let why = check_key(key).expect_err(key);
+            assert!(why.contains("protocol"), "{key:?}: {why}");
+        }
+    }
+}
