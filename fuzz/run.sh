@@ -3,7 +3,7 @@
 #
 #   fuzz/run.sh [SECONDS] [--keep]
 #
-# With --keep the corpus becomes the smallest set of inputs, old and new, that reaches all that was reached.
+# With --keep the corpus becomes its inputs with names, and as few of the others, old and new, as reach the code that was reached.
 # Needs a nightly toolchain; installs cargo-fuzz where it is missing, or is another one.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
@@ -29,7 +29,9 @@ for target in fuzz_targets/*.rs; do
   mkdir "$new/$target" "$new/$target.least"
   fuzz "$target" "$new/$target" "corpus/$target" -- "-max_total_time=$seconds" -timeout=10 -print_final_stats=1
   if [ -n "$keep" ]; then
-    fuzz "$target" "$new/$target.least" "corpus/$target" "$new/$target" -- -merge=1
+    # The names that libFuzzer gives are sums of 40 digits.
+    find "corpus/$target" -type f ! -regex '.*/[0-9a-f]*' -exec cp {} "$new/$target.least" \;
+    fuzz "$target" "$new/$target.least" "corpus/$target" "$new/$target" -- -set_cover_merge=1 -use_counters=0
     rm -r "corpus/$target"
     mv "$new/$target.least" "corpus/$target"
   fi

@@ -11,7 +11,7 @@ import sys
 
 ap = argparse.ArgumentParser(description=__doc__)
 ap.add_argument("--loadgen", required=True)
-ap.add_argument("--server", action="append", nargs=2, metavar=("NAME", "COMMAND"), required=True)
+ap.add_argument("--server", action="append", nargs=3, metavar=("NAME", "json|streams|both", "COMMAND"), required=True)
 ap.add_argument("--parts", default="rate,hang-up")
 ap.add_argument("--rounds", type=int, default=3)
 ap.add_argument("--duration", default="2")
@@ -42,8 +42,21 @@ CASES = [
 ]
 
 
+def fit(command, modes, server):
+    """The command for a server, or None where there is no such thing."""
+    if command[0] == "roundtrip":
+        return command
+    if command[-1] == "rst" and server.endswith(" unix"):
+        return None
+    wants_json = JSON[1] in command
+    if modes == "json":
+        # Such a server answers by JSON although streams are accepted, and may want them to be.
+        return [word for word in command if word not in JSON] if wants_json else None
+    return None if modes == "streams" and wants_json else command
+
+
 def measure(command, server):
-    """One result, or None where the server cannot do that."""
+    """One result, or None where the server does not do that."""
     out = subprocess.run([args.loadgen, *command, "--server-cmd", server], capture_output=True, text=True)
     if out.returncode:
         print(f"  {server}: {out.stderr.strip()[-200:]}", file=sys.stderr)
@@ -62,16 +75,16 @@ def cell(results, figure):
 
 
 raw = open(args.json, "a") if args.json else None
-names = [name for name, _ in args.server]
+names = [name for name, _, _ in args.server]
 print(f"{'case':32} {'figure':24}" + "".join(f"{name:>16}" for name in names))
 for part, name, command, figures in CASES:
     if part not in args.parts.split(","):
         continue
     got = {name: [] for name in names}
     for _ in range(args.rounds):
-        for server, line in args.server:
-            # What resets does not exist on Unix sockets.
-            result = None if "unix" in line and command[-1] == "rst" else measure(command, line)
+        for server, modes, line in args.server:
+            fitting = fit(command, modes, line)
+            result = measure(fitting, line) if fitting else None
             got[server].append(result)
             if raw and result:
                 raw.write(json.dumps({"case": name, "server": server, **result}) + "\n")

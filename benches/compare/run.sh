@@ -47,9 +47,9 @@ ours=${BENCH_BIN:-$release/examples/bench}
 if [ -n "$listeners" ]; then
   build "$here/tide-stock"
   exec python3 "$here/listener.py" --loadgen "$release/loadgen" \
-    --server ours "$ours http" --server 'ours, Unix' "$ours unix" --server 'ours in tide' "$ours tide" \
-    --server "tide's own" "$release/tide-stock" --server 'peer, JSON' "$release/rmcp-peer http --json --nodelay" \
-    --server 'peer, streams' "$release/rmcp-peer http --nodelay" ${flags[@]+"${flags[@]}"}
+    --server ours both "$ours http" --server 'ours, Unix' both "$ours unix" --server 'ours in tide' both "$ours tide" \
+    --server "tide's own" both "$release/tide-stock" --server 'peer, JSON' json "$release/rmcp-peer http --json --nodelay" \
+    --server 'peer, streams' streams "$release/rmcp-peer http --nodelay" ${flags[@]+"${flags[@]}"}
 fi
 exec python3 "$here/compare.py" --loadgen "$release/loadgen" \
   --a-stdio "$ours stdio" --a-http "$ours $mount" --b-stdio "$b_stdio" --b-http "$b_http" ${flags[@]+"${flags[@]}"}

@@ -225,12 +225,14 @@ fn slow_clients_by_the_thousand_cost_little_and_stop_nobody() {
     }
     wait_for_live(&mut control, 0);
     let each = process.memory().saturating_sub(before) / COUNT;
+    println!("{each} bytes for each connection");
     assert!(each <= 2048, "{each} bytes for each connection");
     for client in &mut clients {
         client.write_all(b"y\r\n\r\n").unwrap();
     }
     wait_for_live(&mut control, COUNT);
     let each = process.memory().saturating_sub(before) / COUNT;
+    println!("{each} bytes for each call");
     assert!(each <= 4096, "{each} bytes for each call");
 }
 
