@@ -221,7 +221,8 @@ impl Builder {
     /// Sets a deadline for every handler, tools with one of their own excepted.
     ///
     /// Counted from the arrival of the request. When it passes, the signal of the call fires and the client is told; a
-    /// handler that ignores that runs to its end, and its result is thrown away.
+    /// handler that ignores that runs to its end, and its result is thrown away. One that runs for twice as long is told of
+    /// in the log, at level `warn`.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self

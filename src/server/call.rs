@@ -170,7 +170,7 @@ impl Call {
 
     /// Answers for a handler that has not ended by its deadline.
     pub(crate) fn answer_late(self: &Arc<Self>) {
-        log::warn!(
+        log::debug!(
             "{} {} ({}): not done by its deadline, after {:?}",
             self.method.as_str(),
             self.subject,
@@ -178,6 +178,17 @@ impl Call {
             self.started.elapsed()
         );
         self.close_with(self.failure(LATE.to_owned()));
+    }
+
+    /// Tells the operator of a handler that does not heed its deadline.
+    pub(crate) fn warn_overdue(&self) {
+        log::warn!(
+            "{} {} ({}): still runs after {:?}, twice its deadline",
+            self.method.as_str(),
+            self.subject,
+            self.id,
+            self.started.elapsed()
+        );
     }
 
     /// Leaves the tables of what is not over.
