@@ -191,10 +191,19 @@ mutant 'calls, progress: falls behind while it is written' $gate \
     'if outlet.gate != Gate::Open {'
 mutant 'calls, progress: need not rise' $gate \
     'outlet.gate != Gate::Open || !rises' '{ let _ = rises; outlet.gate != Gate::Open }'
-mutant 'calls, progress: any number waits' $gate \
-    'const WAITING: usize = 16;' 'const WAITING: usize = 17;'
-mutant 'calls, progress: of too many the newest is lost' $gate \
-    'Some(last) if last.progress => *last = queued' 'Some(last) if last.progress => drop(queued)'
+mutant 'calls, progress: any number waits' server/queue.rs \
+    'const REPORTS: usize = 16;' 'const REPORTS: usize = 17;'
+mutant 'calls, progress: of too many the newest is lost' server/queue.rs \
+    'last.map(|last| self.entries.remove(last));
+            self.reports -= 1;' 'let _ = last; return;'
+mutant 'calls, logs: those that are left out are not told of' server/queue.rs \
+    'missed.count += 1;' ''
+mutant 'calls, logs: what was left out is told of later' server/queue.rs \
+    'return Some(messages::left_out(level, count));' \
+    'self.logs -= 1;
+                    let said = self.entries.pop_front().map(|entry| entry.message);
+                    self.missed = Some(Missed { count, level });
+                    return said;'
 mutant 'calls, settle: the id is free after the answer' $gate \
     'let _leaving = self.leave();
         self.close_with(answer);' \

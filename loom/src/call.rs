@@ -34,9 +34,18 @@ pub(crate) struct Server {
     pub(crate) limits: Limits,
 }
 
-#[derive(Default)]
 pub(crate) struct Limits {
     pub(crate) progress_interval: Duration,
+    pub(crate) log_backlog: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            progress_interval: Duration::ZERO,
+            log_backlog: 2,
+        }
+    }
 }
 
 impl Call {
@@ -75,6 +84,10 @@ impl Call {
         } else {
             drop(self.leave());
         }
+    }
+
+    pub(crate) fn log(self: &Arc<Self>, message: String) {
+        self.say_log(0, message.into_bytes());
     }
 
     /// As for a handler that has not ended by its deadline.

@@ -33,7 +33,7 @@ fn progress(call: &Arc<Call>, number: u64) {
 /// A handler that says all that can be said.
 fn handle(call: &Arc<Call>) {
     progress(call, 1);
-    call.say(b"log".to_vec());
+    call.log("log".to_owned());
     progress(call, 2);
     call.settle(b"answer");
 }
@@ -392,6 +392,42 @@ fn at_most_sixteen_reports_wait_and_the_newest_is_among_them() {
         let numbers: Vec<u64> = lines.iter().map(|line| line.parse().unwrap()).collect();
         assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
         assert_eq!(numbers.last(), Some(&REPORTS));
+    });
+}
+
+#[test]
+fn of_too_many_log_messages_the_oldest_are_left_out_and_counted() {
+    const LOGS: u64 = 6;
+    model("many logs × reader", 3, 35, || {
+        let peer = Arc::new(Peer::default());
+        let call = enter(&peer, 1);
+        let handler = thread::spawn({
+            let call = call.clone();
+            move || {
+                for number in 1..=LOGS {
+                    call.log(number.to_string());
+                }
+                call.settle(b"answer");
+            }
+        });
+        let mut read = Read::default();
+        call.drain_lines(&mut read.0);
+        read.drain(&peer);
+        handler.join().unwrap();
+        read.drain(&peer);
+        let mut lines = read.lines();
+        assert_eq!(lines.pop(), Some("answer"));
+        let mut next = 1;
+        for line in lines {
+            match line.strip_prefix('-') {
+                Some(count) => next += count.parse::<u64>().unwrap(),
+                None => {
+                    assert_eq!(line, next.to_string());
+                    next += 1;
+                }
+            }
+        }
+        assert_eq!(next, LOGS + 1);
     });
 }
 

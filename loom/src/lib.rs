@@ -16,15 +16,25 @@ mod smol_mcp {
         pub(crate) mod feed;
         pub(crate) mod inflight;
         pub(crate) mod outlet;
+        mod queue;
         mod sync;
+
+        /// What a client reads.
+        mod messages {
+            pub(super) fn left_out(_: u8, count: usize) -> Vec<u8> {
+                format!("-{count}").into_bytes()
+            }
+        }
     }
 }
 
 // As the files find them in the crate itself.
 pub(crate) use smol_mcp::{server, signal};
 
-/// Ids of requests.
+/// Ids of requests, and levels of log messages.
 mod protocol {
+    pub(crate) type LogLevel = u8;
+
     pub(crate) mod jsonrpc {
         pub(crate) type Id = i64;
     }

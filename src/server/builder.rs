@@ -44,6 +44,9 @@ pub struct Limits {
     /// How much time lies between two reports of progress of one call that are sent. Of those between only the last one
     /// is kept, and precedes the next or the answer. Default: none, every report is sent.
     pub progress_interval: Duration,
+    /// How many log messages of one call wait for a client that reads slowly. Of more the oldest are left out, and the
+    /// client is told how many. Default: 256.
+    pub log_backlog: usize,
     /// How long handlers may still answer after the end of input, or of a connection. Default: 1 s.
     pub grace: Duration,
 }
@@ -58,6 +61,7 @@ impl Default for Limits {
             ask_timeout: Duration::from_secs(10 * 60),
             ask_timeout_in_all: Duration::from_secs(60 * 60),
             progress_interval: Duration::ZERO,
+            log_backlog: 256,
             grace: Duration::from_secs(1),
         }
     }
@@ -219,7 +223,8 @@ impl Builder {
     /// Sets a deadline for every handler, tools with one of their own excepted.
     ///
     /// Counted from the arrival of the request. When it passes, the signal of the call fires and the client is told; a
-    /// handler that ignores that runs to its end, and its result is thrown away.
+    /// handler that ignores that runs to its end, and its result is thrown away. One that runs for twice as long is told of
+    /// in the log, at level `warn`.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
@@ -318,6 +323,11 @@ impl Builder {
         }
         if limits.calls_per_peer == 0 || limits.message_bytes == 0 {
             return Err(Error::definition("the limits leave no room for any call"));
+        }
+        if limits.log_backlog == 0 {
+            return Err(Error::definition(
+                "the limits leave no room for any log message",
+            ));
         }
         if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
             return Err(Error::definition("the deadline of zero leaves no time"));

@@ -166,12 +166,16 @@ impl Call {
 
     /// Answers for a handler that has not ended by its deadline.
     pub(crate) fn answer_late(self: &Arc<Self>) {
+        self.close_with(self.failure(LATE.to_owned()));
+    }
+
+    /// Tells the operator of a handler that does not heed its deadline.
+    pub(crate) fn warn_overdue(&self) {
         let elapsed = self.started.elapsed();
         log::warn!(
-            "{}: not done by its deadline, after {elapsed:?}",
+            "{}: still runs after {elapsed:?}, twice its deadline",
             self.named()
         );
-        self.close_with(self.failure(LATE.to_owned()));
     }
 
     /// Writes to the log that nobody will read what the call comes to.

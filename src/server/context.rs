@@ -3,16 +3,16 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
 use super::Server;
 use super::amount::{Amount, IntoTotal};
 use super::call::Call;
+use super::messages;
 use super::principal::Principal;
 use super::progress;
 use crate::era;
-use crate::protocol::jsonrpc::{self, Id};
+use crate::protocol::jsonrpc::Id;
 use crate::protocol::meta::{self, Meta};
 use crate::protocol::{ClientCapabilities, Implementation, LogLevel, ProgressToken, Version};
 use crate::signal::Signal;
@@ -67,26 +67,17 @@ impl Context {
     /// Sends a log message to the client, if it asked for messages of this level, and if the server offers them:
     /// [`Builder::logging`](crate::Builder::logging).
     ///
-    /// The messages of a request precede its answer, on its own stream. They must hold no secrets.
+    /// The messages of a request precede its answer, on its own stream. They must hold no secrets. Never blocks: for a
+    /// client that reads slowly [`Limits::log_backlog`](crate::Limits::log_backlog) messages of a call wait; then the
+    /// oldest are left out, and a message in their place tells how many.
     /// (MCP 2026-07-28, server/utilities/logging)
     pub fn log(&self, level: LogLevel, data: impl Into<Value>) {
         let offered = self.0.peer.server.offers.logging;
         if !offered || self.0.log_level.is_none_or(|least| level < least) {
             return;
         }
-        struct Params(LogLevel, Value);
-        impl Serialize for Params {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let mut map = serializer.serialize_map(None)?;
-                map.serialize_entry("level", &self.0)?;
-                map.serialize_entry("data", &self.1)?;
-                map.end()
-            }
-        }
-        self.0.say(jsonrpc::notification(
-            "notifications/message",
-            &Params(level, data.into()),
-        ));
+        let message = messages::notification(level, data.into());
+        self.0.say_log(level, message);
     }
 
     /// Lets go of the connection that carries the response: the client comes back for the rest.

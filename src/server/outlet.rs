@@ -3,18 +3,16 @@
 //! Together with the table of calls in flight and the feed this is all that several threads touch at a time. The three
 //! files know nothing else of a call, so that the models in `loom/` are of the code that runs.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::amount::Amount;
 use super::call::{Answer, Call};
+use super::queue::Queue;
 use super::sync::{Mutex, MutexGuard};
+use crate::protocol::LogLevel;
 use crate::signal::Reason;
-
-/// How many messages of one call wait for a slow client before progress coalesces.
-const WAITING: usize = 16;
 
 /// What a call has to say next.
 #[derive(Debug)]
@@ -36,11 +34,11 @@ pub(super) struct Outlet(Mutex<State>);
 #[derive(Default)]
 struct State {
     gate: Gate,
-    queue: VecDeque<Queued>,
+    queue: Queue,
     answer: Option<Answer>,
     last_progress: Option<Amount>,
     /// Progress that came too soon after the last one. The next one replaces it, or the answer lets it out.
-    held: Option<Queued>,
+    held: Option<Vec<u8>>,
     /// When progress was sent last, where it is limited.
     sent: Option<Instant>,
     /// The handler has let go of its stream, and no transport has been told yet.
@@ -48,11 +46,6 @@ struct State {
     /// The transport learns of news: by the peer's list of calls with something to say, or by a waker of its own.
     listed: bool,
     waker: Option<Waker>,
-}
-
-struct Queued {
-    message: Vec<u8>,
-    progress: bool,
 }
 
 /// Open until the call is answered or its client does not want the answer. Only this decides what leaves.
@@ -86,8 +79,8 @@ impl State {
     }
 
     fn next(&mut self) -> Option<Next> {
-        if let Some(queued) = self.queue.pop_front() {
-            return Some(Next::Message(queued.message));
+        if let Some(message) = self.queue.pop() {
+            return Some(Next::Message(message));
         }
         match self.answer.take() {
             Some(answer) => Some(Next::Answer(answer)),
@@ -110,20 +103,24 @@ impl Call {
         if outlet.gate != Gate::Open {
             return false;
         }
-        outlet.queue.push_back(Queued {
-            message,
-            progress: false,
-        });
+        outlet.queue.push(message);
         self.announce(outlet);
         true
     }
 
+    /// Queues a log message.
+    pub(super) fn say_log(self: &Arc<Self>, level: LogLevel, message: Vec<u8>) {
+        let mut outlet = self.outlet.lock();
+        if outlet.gate == Gate::Open {
+            let most = self.peer.server.limits.log_backlog;
+            outlet.queue.push_log(level, message, most);
+            self.announce(outlet);
+        }
+    }
+
     /// Queues a message unless it waits already.
     pub(crate) fn say_once(self: &Arc<Self>, message: Vec<u8>) {
-        let waits = {
-            let outlet = self.outlet.lock();
-            outlet.queue.iter().any(|queued| queued.message == message)
-        };
+        let waits = self.outlet.lock().queue.contains(&message);
         if !waits {
             self.say(message);
         }
@@ -145,26 +142,17 @@ impl Call {
         outlet.last_progress = Some(progress);
         drop(outlet);
         // The author's `Display` runs here, and may do anything, even report progress.
-        let queued = Queued {
-            message: write(),
-            progress: true,
-        };
+        let message = write();
         let mut outlet = self.outlet.lock();
         if outlet.gate != Gate::Open || outlet.last_progress != Some(progress) {
             return;
         }
         let interval = self.peer.server.limits.progress_interval;
         if !interval.is_zero() && !outlet.is_due(interval) {
-            outlet.held = Some(queued);
+            outlet.held = Some(message);
             return;
         }
-        match outlet.queue.len() >= WAITING {
-            true => match outlet.queue.back_mut() {
-                Some(last) if last.progress => *last = queued,
-                _ => outlet.queue.push_back(queued),
-            },
-            false => outlet.queue.push_back(queued),
-        }
+        outlet.queue.push_progress(message);
         self.announce(outlet);
     }
 
@@ -186,8 +174,9 @@ impl Call {
         if outlet.gate != Gate::Open {
             return;
         }
-        let held = outlet.held.take();
-        outlet.queue.extend(held);
+        if let Some(held) = outlet.held.take() {
+            outlet.queue.push_progress(held);
+        }
         outlet.gate = Gate::Answered;
         outlet.answer = Some(answer);
         self.announce(outlet);
@@ -266,8 +255,8 @@ impl Call {
         let mut outlet = self.outlet.lock();
         outlet.listed = false;
         let State { queue, answer, .. } = &mut *outlet;
-        let answer = answer.take().map(|answer| answer.body);
-        for message in queue.drain(..).map(|queued| queued.message).chain(answer) {
+        let said = std::iter::from_fn(|| queue.pop());
+        for message in said.chain(answer.take().map(|answer| answer.body)) {
             out.extend_from_slice(&message);
             out.push(b'\n');
         }

@@ -43,6 +43,7 @@ fn run(call: &Arc<Call>, begun: thread::Result<Work>) {
         work: Some(work),
         call: call.clone(),
         deadline: None,
+        late: false,
     };
     let mut noop = TaskContext::from_waker(Waker::noop());
     if Pin::new(&mut running).poll(&mut noop).is_pending() {
@@ -59,8 +60,10 @@ fn run(call: &Arc<Call>, begun: thread::Result<Work>) {
 struct Running {
     work: Option<Work>,
     call: Arc<Call>,
-    /// Waits for the moment at which the client is answered for a handler that is late.
+    /// Waits for the moment at which the client is answered for a handler that is late, and then for that at which the
+    /// operator is told that it still runs.
     deadline: Option<Box<Wait>>,
+    late: bool,
 }
 
 impl Future for Running {
@@ -93,13 +96,23 @@ impl Future for Running {
 impl Running {
     /// Answers for a handler that is late. It runs on, and what it comes to is thrown away.
     fn watch_deadline(&mut self, cx: &mut TaskContext<'_>) {
-        let elapsed = match &mut self.deadline {
-            Some(wait) => Pin::new(wait).poll(cx).is_ready(),
-            None => false,
-        };
-        if elapsed {
-            self.deadline = None;
-            self.call.answer_late();
+        while let Some(wait) = &mut self.deadline {
+            if Pin::new(wait).poll(cx).is_pending() {
+                return;
+            }
+            self.deadline = match std::mem::replace(&mut self.late, true) {
+                false => {
+                    self.call.answer_late();
+                    // It has as long again to clean up before anybody is told.
+                    Some(Box::new(
+                        Signal::timeout(self.call.started.elapsed()).aborted(),
+                    ))
+                }
+                true => {
+                    self.call.warn_overdue();
+                    None
+                }
+            };
         }
     }
 }

@@ -295,7 +295,7 @@ impl Tool {
     /// Sets how long a call may take, counted from the arrival of the request.
     ///
     /// When the deadline passes, the call's signal fires and the client is told; a handler that ignores that runs to
-    /// its end, and its result is thrown away.
+    /// its end, and its result is thrown away. One that runs for twice as long is told of in the log, at level `warn`.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         if deadline.is_zero() {

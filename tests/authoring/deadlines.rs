@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use async_channel::Sender;
 use smol_mcp::protocol::{PromptInfo, PromptResult};
 use smol_mcp::signal::Reason;
 use smol_mcp::{Builder, Context, HandlerError, NoInput, Prompt, Server, Tool};
@@ -88,6 +89,55 @@ fn a_handler_that_ignores_its_deadline_runs_on_and_its_result_is_thrown_away() {
         assert_eq!(ended.recv().await, Ok(true));
         client.expect_nothing().await;
     });
+    assert_eq!(failures.load(Ordering::SeqCst), 0);
+}
+
+/// Passes on what is logged as a warning of the tool `overdue`.
+struct Warnings(Sender<String>);
+
+impl log::Log for Warnings {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() == log::Level::Warn
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        let line = record.args().to_string();
+        if self.enabled(record.metadata()) && line.contains("overdue") {
+            let _ = self.0.try_send(line);
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+// failures.md: one hung call blocks its client, and no line in the log tells of it.
+#[test]
+fn a_handler_that_runs_for_twice_its_deadline_is_warned_of_once() {
+    let (tell, warnings) = async_channel::unbounded();
+    log::set_logger(Box::leak(Box::new(Warnings(tell)))).expect("the only logger");
+    log::set_max_level(log::LevelFilter::Warn);
+    let (go, wait) = async_channel::bounded::<()>(1);
+    let tool = Tool::new("overdue", move |_: NoInput| {
+        let wait = wait.clone();
+        async move {
+            let _ = wait.recv().await;
+            // Its waker is called once more.
+            smol::future::yield_now().await;
+        }
+    });
+    let (server, failures) = counting(builder().tool(tool.deadline(SHORT)));
+    client::with(&server, async |client| {
+        let begun = Instant::now();
+        client.send(&call(1, "overdue", "{}")).await;
+        client.expect(&failure(1, LATE)).await;
+        let line = warnings.recv().await.expect("a warning");
+        assert!(begun.elapsed() >= SHORT * 2);
+        let named = "tools/call overdue (1): still runs after ";
+        assert!(line.starts_with(named), "{line}");
+        go.send(()).await.unwrap();
+        client.expect_nothing().await;
+    });
+    assert!(warnings.is_empty());
     assert_eq!(failures.load(Ordering::SeqCst), 0);
 }
 

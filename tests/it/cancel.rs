@@ -358,9 +358,7 @@ fn a_call_that_is_cancelled_before_it_is_dispatched_never_starts_its_handler() {
         ];
         for ((method, params), id) in kinds.into_iter().zip(1000..) {
             scene.client.begin(id, method, params);
-            stage::block_on(queued.recv())
-                .expect("in time")
-                .expect("a call");
+            stage::within("the call to be queued", queued.recv()).expect("a call");
             scene.client.cancel(id, "enough");
             expect_report(scene, &format!("cancelled {id}: enough: aborted"));
         }

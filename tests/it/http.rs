@@ -332,6 +332,8 @@ pub(crate) struct Exchange {
     body: Vec<u8>,
     messages: VecDeque<Value>,
     answered: bool,
+    /// The request, for whoever waits for its response in vain.
+    request: String,
 }
 
 struct Head {
@@ -349,8 +351,9 @@ enum Framing {
 impl Exchange {
     fn begin(address: SocketAddr, request: &str) -> Self {
         let connect = || {
-            let mut stream = TcpStream::connect(address)?;
+            let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
             stream.set_read_timeout(Some(PATIENCE))?;
+            stream.set_write_timeout(Some(PATIENCE))?;
             stream.write_all(request.as_bytes())?;
             io::Result::Ok(stream)
         };
@@ -362,6 +365,7 @@ impl Exchange {
             body: Vec::new(),
             messages: VecDeque::new(),
             answered: false,
+            request: request.to_owned(),
         }
     }
 
@@ -422,7 +426,10 @@ impl Exchange {
             Err(err) if err.kind() == io::ErrorKind::ConnectionReset => self.stream = None,
             Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
             Err(err) if err.kind() == io::ErrorKind::WouldBlock && !wait => {}
-            Err(err) => panic!("nothing has come in time: {err}"),
+            Err(err) => {
+                let (raw, request) = (self.raw.escape_ascii(), &self.request);
+                panic!("waited in vain for more than {raw:?} of the response to\n{request}\n{err}")
+            }
         }
         self.take_head();
         self.take_body();

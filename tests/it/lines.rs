@@ -16,7 +16,7 @@ use smol_mcp::signal::Reason;
 use smol_mcp::testing::{self, Client, Writer};
 use smol_mcp::{Context, HandlerError, Limits, NoInput, Server, Tool, lines};
 
-use crate::stage::{self, block_on};
+use crate::stage::{self, within};
 
 const ECHO: &str = r#""method":"tools/call","params":{"name":"echo","arguments":{"text":"TEXT"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
 
@@ -71,18 +71,17 @@ fn a_client_that_does_not_read_is_not_read_from_and_gets_every_answer_later() {
     let serving =
         executor.spawn(async move { lines::serve(&server, their_input, their_output).await });
     let taken = executor.run(write_until_full(&mut input, &text));
-    let taken = block_on(taken).expect("the server stops reading");
+    let taken = within("the server to stop reading", taken);
     // An answer of some 1,200 bytes, a backlog of 1 MiB: the bound itself may change, its order may not.
     assert!((500..2_000).contains(&taken), "{taken} calls taken");
     // The rest of the last line, whatever has been taken of it: the client breaks off there.
     drop(input);
     let mut all = String::new();
-    block_on(executor.run(output.read_to_string(&mut all)))
-        .expect("all answers")
-        .unwrap();
+    let read = output.read_to_string(&mut all);
+    within("all answers", executor.run(read)).unwrap();
     let answers = all.lines().filter(|line| line.contains(&text)).count() as i64;
     assert_eq!(answers, taken);
-    block_on(executor.run(serving)).expect("the end").unwrap();
+    within("the end of the connection", executor.run(serving)).unwrap();
 }
 
 // P15: a close is noticed although nothing can be written, and the connection ends within the grace.
@@ -98,11 +97,10 @@ fn closing_ends_a_connection_whose_client_does_not_read() {
     let serving =
         executor.spawn(async move { lines::serve(&served, their_input, their_output).await });
     let text = "x".repeat(1000);
-    block_on(executor.run(write_until_full(&mut input, &text))).expect("the server stops reading");
-    block_on(executor.run(server.close(Duration::ZERO))).expect("closed");
-    block_on(executor.run(serving))
-        .expect("the connection ends")
-        .unwrap();
+    let write = write_until_full(&mut input, &text);
+    within("the server to stop reading", executor.run(write));
+    within("the close", executor.run(server.close(Duration::ZERO)));
+    within("the end of the connection", executor.run(serving)).unwrap();
 }
 
 /// A tool that tells its reason, and then needs a cue to end.
@@ -156,7 +154,7 @@ fn a_broken_output_fires_every_call_and_leaves_handlers_the_grace() {
             "the handler was dropped within its grace"
         );
     };
-    block_on(test).expect("in time");
+    within("the signal of the call, or the end of the connection", test);
 }
 
 // As before, with the end of input first: the client closes both ends, as one that exits does.
@@ -195,7 +193,10 @@ fn an_output_that_breaks_after_the_end_of_input_leaves_handlers_the_grace() {
         serving.await.unwrap();
         assert!(ended.load(Ordering::SeqCst));
     };
-    block_on(executor.run(test)).expect("in time");
+    within(
+        "the signal of the call, or the end of the connection",
+        executor.run(test),
+    );
 }
 
 // An output may keep what it has been given until it is flushed, and take its time for that.
@@ -241,9 +242,8 @@ fn the_last_answer_is_flushed_however_long_that_takes() {
         ..Slow::default()
     };
     let input = echo_call(1, "a") + &echo_call(2, "b");
-    block_on(lines::serve(&server, input.as_bytes(), output))
-        .expect("in time")
-        .unwrap();
+    let serving = lines::serve(&server, input.as_bytes(), output);
+    within("the end of the connection", serving).unwrap();
     let written = String::from_utf8(out.lock().unwrap().clone()).unwrap();
     assert_eq!(written.lines().count(), 2);
 }
@@ -258,7 +258,7 @@ fn an_idle_connection_ends_at_once() {
         client.disconnect().await;
         client.ended().await.unwrap();
     };
-    block_on(test).expect("in time");
+    within("the end of an idle connection", test);
 }
 
 // What a handler held is given back when the connection has ended: children are killed, files closed.
@@ -306,7 +306,7 @@ fn when_serve_returns_no_handler_is_left() {
             assert_eq!(held.load(Ordering::SeqCst), 0);
         }
     };
-    block_on(executor.run(test)).expect("in time");
+    within("the connections and the close to end", executor.run(test));
 }
 
 // A handler that keeps its thread does not keep the connection.
@@ -346,9 +346,9 @@ fn a_handler_that_blocks_does_not_hold_up_the_end() {
         client.disconnect().await;
         serving.await.unwrap();
     };
-    block_on(test).expect("in time");
+    within("the handler to begin, or the connection to end", test);
     drop((unblock, stop));
-    let _ = handlers.join().unwrap();
+    let _ = stage::join("the thread of the handlers", handlers);
 }
 
 // A panic in what a handler held is the handler's affair, also when it is dropped.
@@ -378,5 +378,5 @@ fn a_panic_in_a_destructor_of_a_dropped_handler_harms_nothing_else() {
         client.ended().await.unwrap();
         Client::new(&server).silence().await;
     };
-    block_on(test).expect("in time");
+    within("the end of the connection", test);
 }

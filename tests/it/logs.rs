@@ -1,9 +1,14 @@
 //! Log messages: for those who asked, of a server that says that it sends them, before the answer.
 
-use serde_json::json;
-use smol_mcp::protocol::{LogLevel, Version};
-use smol_mcp::{Builder, Context, NoInput, Tool};
+use std::sync::Arc;
 
+use serde_json::{Value, json};
+use smol::future;
+use smol::io::{AsyncReadExt, AsyncWriteExt};
+use smol_mcp::protocol::{LogLevel, Version};
+use smol_mcp::{Builder, Context, Limits, NoInput, Tool, lines, testing};
+
+use crate::stage;
 use crate::talk::{self, META, Talk};
 
 fn logging(builder: Builder) -> Builder {
@@ -95,4 +100,108 @@ fn a_legacy_session_gets_what_it_set_its_level_to() {
         // A modern request on the same connection has nothing of it.
         talk.says(go(None), &[DONE]);
     }
+}
+
+/// Logs so many numbers, and lets others run after each if it `pauses`.
+fn chatter(count: u64, pauses: bool) -> Tool {
+    Tool::new("go", move |_: NoInput, cx: Context| async move {
+        for number in 0..count {
+            let level = match number {
+                1 => LogLevel::Error,
+                _ => LogLevel::Info,
+            };
+            cx.log(level, number);
+            if pauses {
+                future::yield_now().await;
+            }
+        }
+    })
+}
+
+// Every queue has a bound. What is left out is told of in its place, at the greatest of its levels.
+#[test]
+fn of_too_many_log_messages_at_once_the_oldest_are_left_out_and_the_client_is_told_how_many() {
+    for (count, missed) in [
+        (4, None),
+        (5, Some("1 message was left out: it was not read in time")),
+        (
+            9,
+            Some("5 messages were left out: they were not read in time"),
+        ),
+    ] {
+        let mut limits = Limits::default();
+        limits.log_backlog = 4;
+        let server = talk::builder().logging().limits(limits);
+        let talk = Talk::with(&server.tool(chatter(count, false)).build().unwrap());
+        let mut expected = Vec::new();
+        if let Some(missed) = missed {
+            let level = if count > 5 { "error" } else { "info" };
+            expected.push(message(level, &format!("{missed:?}")));
+        }
+        for number in count - 4..count {
+            let level = if number == 1 { "error" } else { "info" };
+            expected.push(message(level, &number.to_string()));
+        }
+        expected.push(DONE.to_owned());
+        let expected: Vec<_> = expected.iter().map(|line| &**line).collect();
+        talk.says(go(Some("debug")), &expected);
+    }
+}
+
+// With a client that does not read for a long time, and then reads all: the numbers are there, or counted.
+#[test]
+fn a_client_that_does_not_read_learns_how_much_it_has_missed() {
+    const COUNT: u64 = 20_000;
+    let executor = Arc::new(smol::Executor::new());
+    let server = talk::builder().logging().limits(stage::limits());
+    let server = server.tool(chatter(COUNT, true));
+    let server = server.executor(executor.clone()).build().unwrap();
+    let (their_input, mut input) = testing::pipe(4096);
+    let (mut output, their_output) = testing::pipe(4096);
+    let served = server.clone();
+    let serving =
+        executor.spawn(async move { lines::serve(&served, their_input, their_output).await });
+    let call = go(Some("debug")).replace("$META", META) + "\n";
+    let test = async {
+        input.write_all(call.as_bytes()).await.unwrap();
+        while server.calls_in_flight() == 0 {
+            future::yield_now().await;
+        }
+        while server.calls_in_flight() > 0 {
+            future::yield_now().await;
+        }
+        drop(input);
+        let mut text = String::new();
+        output.read_to_string(&mut text).await.unwrap();
+        serving.await.unwrap();
+        text
+    };
+    let text = stage::within("the end of the connection", executor.run(test));
+    let (mut next, mut told) = (0, 0);
+    for line in text.lines() {
+        let message: Value = serde_json::from_str(line).unwrap();
+        match &message["params"]["data"] {
+            Value::Number(number) => {
+                assert_eq!(number.as_u64(), Some(next));
+                next += 1;
+            }
+            Value::String(text) => {
+                let count = text.split_once(' ').unwrap().0;
+                next += count.parse::<u64>().unwrap();
+                told += 1;
+            }
+            _ => assert_eq!(message["id"], 7),
+        }
+    }
+    assert_eq!(next, COUNT);
+    assert!(told > 0, "all of it was read in time");
+}
+
+#[test]
+fn a_server_that_could_keep_no_log_message_is_refused() {
+    let mut limits = Limits::default();
+    limits.log_backlog = 0;
+    let refused = talk::builder().limits(limits).build().unwrap_err();
+    let expected = "the limits leave no room for any log message";
+    assert!(refused.to_string().contains(expected), "{refused}");
 }

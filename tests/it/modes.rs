@@ -249,7 +249,7 @@ impl Direct {
                 "clientInfo": { "name": "test", "version": "1" },
             });
             let opened = direct.handle(request(era, 1, "initialize", params), Signal::never());
-            let opened = stage::block_on(opened).expect("in time");
+            let opened = stage::within("the session", opened);
             let session = opened.headers().get("mcp-session-id").expect("a session");
             direct.session = Some(session.to_str().expect("text").to_owned());
         }
@@ -298,7 +298,7 @@ pub(crate) fn read(response: smol::Task<::http::Response<Body>>) -> (u16, String
         }
         (status, String::from_utf8(text).expect("UTF-8"))
     };
-    stage::block_on(read).expect("in time")
+    stage::within("the response", read)
 }
 
 // P3, P2: equal ids, one endpoint, two signals.
@@ -322,11 +322,12 @@ fn a_callers_own_signal_cancels_its_own_request_with_its_own_reason() {
         let controller = Controller::new();
         let mine = direct.call("keep", json!({}), controller.signal());
         let other = direct.call("play", play("other"), Controller::new().signal());
-        assert!(matches!(stage::block_on(told.recv()), Some(Ok(None))));
+        let begun = stage::within("the handler to begin", told.recv());
+        assert!(matches!(begun, Ok(None)));
         site.director.expect("begun other");
         let reason = Reason::application(std::io::Error::other("out of ink"));
         controller.abort(reason.clone());
-        let seen = stage::block_on(told.recv()).expect("in time");
+        let seen = stage::within("the signal of the call", told.recv());
         let (Ok(Some(Reason::Application(seen))), Reason::Application(given)) = (seen, reason)
         else {
             panic!("another reason");

@@ -394,12 +394,8 @@ fn limited_progress_keeps_the_first_report_and_the_last() {
         .unwrap();
     let mut output = Vec::new();
     let input = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"report","arguments":{"values":[1,2,3,4]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":"t"}}}"#;
-    smol::block_on(smol_mcp::lines::serve(
-        &server,
-        input.as_bytes(),
-        &mut output,
-    ))
-    .unwrap();
+    let serving = smol_mcp::lines::serve(&server, input.as_bytes(), &mut output);
+    crate::stage::within("the end of the connection", serving).unwrap();
     let lines: Vec<Value> = output
         .split(|byte| *byte == b'\n')
         .filter(|line| !line.is_empty())

@@ -4,8 +4,10 @@
 //! in this process, or through a socket if the server runs in a child process.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -368,6 +370,24 @@ pub(crate) fn limits() -> Limits {
 }
 
 /// Blocks until the future is ready; `None` if that takes too long.
-pub(crate) fn block_on<F: Future>(future: F) -> Option<F::Output> {
+fn block_on<F: Future>(future: F) -> Option<F::Output> {
     smol::block_on(Signal::timeout(PATIENCE).run(future)).ok()
+}
+
+/// Blocks until the future is ready. If that takes too long, fails with what was waited for.
+#[track_caller]
+pub(crate) fn within<F: Future>(what: impl fmt::Display, future: F) -> F::Output {
+    match block_on(future) {
+        Some(output) => output,
+        None => panic!("waited in vain for {what}"),
+    }
+}
+
+/// Waits for the end of a thread, in the same way.
+#[track_caller]
+pub(crate) fn join<T: Send + 'static>(what: &str, thread: thread::JoinHandle<T>) -> T {
+    match within(what, smol::unblock(move || thread.join())) {
+        Ok(output) => output,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }

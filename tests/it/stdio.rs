@@ -128,9 +128,8 @@ fn child_with(era: Era, calls: &str) -> Scene {
         .kill_on_drop(true)
         .spawn()
         .expect("a child");
-    let (socket, _) = stage::block_on(listener.accept())
-        .expect("in time")
-        .expect("a child that calls");
+    let (socket, _) =
+        stage::within("a call of the child", listener.accept()).expect("a child that calls");
     std::fs::remove_file(&path).expect("the socket's name");
     let (tell, events) = channel::unbounded();
     let (commands, obey) = channel::unbounded();
@@ -205,7 +204,7 @@ fn output(mut child: Child) -> (String, ExitStatus) {
         }
         child.status().await.expect("a status")
     };
-    let status = stage::block_on(read).expect("the child ends");
+    let status = stage::within("the end of the child", read);
     (text, status)
 }
 
@@ -250,7 +249,7 @@ fn output_into_a_file_is_whole() {
         }
         io::Result::Ok(())
     };
-    stage::block_on(write).expect("in time").expect("it reads");
+    stage::within("the child to read", write).expect("it reads");
     drop(input);
     let (_, status) = output(child);
     let text = std::fs::read_to_string(&path).expect("UTF-8");
@@ -270,9 +269,9 @@ fn nothing_but_messages_is_written() {
         call(2, "echo", r#"{"a":"\n\r\u2028\u2029\u0000"}"#),
         "\n\n".to_owned(),
     ];
-    stage::block_on(input.write_all(lines.concat().as_bytes()))
-        .expect("in time")
-        .expect("it reads");
+    let lines = lines.concat();
+    let write = input.write_all(lines.as_bytes());
+    stage::within("the child to read", write).expect("it reads");
     drop(input);
     let (text, status) = output(child);
     assert_eq!(status.code(), Some(0));
@@ -292,10 +291,8 @@ fn it_ends_when_its_client_is_gone() {
     drop(child.stderr.take());
     let line = call(1, "echo", "{}");
     let write = input.write_all(line.as_bytes());
-    stage::block_on(write).expect("in time").expect("it reads");
-    let status = stage::block_on(child.status())
-        .expect("in time")
-        .expect("a status");
+    stage::within("the child to read", write).expect("it reads");
+    let status = stage::within("the end of the child", child.status()).expect("a status");
     assert_eq!(status.code(), Some(0));
 }
 
@@ -316,12 +313,13 @@ fn it_can_be_terminated_while_its_input_is_open() {
             .expect("it reads");
         lines.next().await.expect("an answer").expect("a line")
     };
-    assert_eq!(stage::block_on(begin).expect("in time") + "\n", echoed(2));
+    assert_eq!(
+        stage::within("the answer of `echo`", begin) + "\n",
+        echoed(2)
+    );
     let pid = rustix::process::Pid::from_raw(child.id() as i32).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
-    let status = stage::block_on(child.status())
-        .expect("in time")
-        .expect("a status");
+    let status = stage::within("the end of the child", child.status()).expect("a status");
     assert_eq!(status.signal(), Some(15));
 }
 
@@ -361,20 +359,19 @@ fn no_shared_file_is_made_non_blocking() {
         let mut child = plain(|command| {
             command.stdin(their_input).stderr(their_output);
         });
-        let mut output = std::io::BufReader::new(File::from(output));
+        let mut output = BufReader::new(smol::Unblock::new(File::from(output)));
         let mut input = File::from(input);
         for id in 1..10 {
             io::Write::write_all(&mut input, call(id, "echo", "{}").as_bytes()).expect("it reads");
             let mut line = String::new();
-            io::BufRead::read_line(&mut output, &mut line).expect("an answer");
+            let read = output.read_line(&mut line);
+            stage::within("the answer of `echo`", read).expect("an answer");
             assert_eq!(line, echoed(id));
             assert!(is_blocking(&shared_input) && is_blocking(&shared_output));
         }
         drop(input);
         drop(shared_input);
-        let status = stage::block_on(child.status())
-            .expect("in time")
-            .expect("a status");
+        let status = stage::within("the end of the child", child.status()).expect("a status");
         assert_eq!(status.code(), Some(0));
         assert!(is_blocking(&shared_output));
     }
@@ -426,7 +423,7 @@ fn the_end_of_input_ends_it_within_the_grace() {
     let mut input = child.stdin.take().expect("piped");
     let line = call(1, "play", r#"{"name":"a","deaf":true}"#);
     let write = input.write_all(line.as_bytes());
-    stage::block_on(write).expect("in time").expect("it reads");
+    stage::within("the child to read", write).expect("it reads");
     drop(input);
     let (text, status) = output(child);
     assert_eq!((&*text, status.code()), ("", Some(0)));

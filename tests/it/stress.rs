@@ -16,6 +16,7 @@ use smol::io::{AsyncBufReadExt, BufReader};
 use smol_mcp::testing::{self, PATIENCE, Reader, Writer};
 use smol_mcp::{Context, HandlerError, Limits, Server, Signal, Tool, lines};
 
+use crate::stage;
 use crate::transport::{Era, with_meta};
 
 /// Sets how many calls are made; 20,000 if it is not set.
@@ -34,7 +35,8 @@ fn setting(name: &str, default: u64) -> u64 {
 /// Blocks until a run is over; how long that may take depends on its length.
 fn block_on<T>(calls: u64, run: impl Future<Output = T>) -> T {
     let patience = PATIENCE + Duration::from_millis(10 * calls);
-    smol::block_on(Signal::timeout(patience).run(run)).expect("in time")
+    let run = Signal::timeout(patience).run(run);
+    smol::block_on(run).unwrap_or_else(|_| panic!("the run has not ended within {patience:?}"))
 }
 
 /// SplitMix64.
@@ -451,8 +453,8 @@ fn each_call_is_answered_once_or_given_up_on_many_threads() {
     let run = Run::new(seed, executor);
     let counts = block_on(calls, run.go(calls));
     drop(stop);
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    for thread in threads {
+        stage::join("a thread of the executor", thread);
+    }
     check(&counts, calls);
 }

@@ -5,6 +5,8 @@ use smol_mcp::protocol::Version;
 use smol_mcp::testing::Client;
 use smol_mcp::{Builder, Server, Tool};
 
+use crate::stage::within;
+
 /// What a modern request needs, inside of `params`.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
@@ -21,7 +23,7 @@ impl Talk {
     }
 
     pub(crate) fn legacy(version: Version) -> Self {
-        Self(smol::block_on(Client::legacy(&server(), version)))
+        Self(within("the handshake", Client::legacy(&server(), version)))
     }
 
     pub(crate) fn with(server: &Server) -> Self {
@@ -31,7 +33,7 @@ impl Talk {
     /// Sends a line, and compares all that comes of it. `$META` and `$SEAL` stand for the constants.
     #[track_caller]
     pub(crate) fn says(&self, line: impl AsRef<[u8]>, expected: &[&str]) {
-        smol::block_on(self.0.send(expand(line.as_ref())));
+        within("the server to read", self.0.send(expand(line.as_ref())));
         self.hears(expected);
     }
 
@@ -40,17 +42,17 @@ impl Talk {
     pub(crate) fn hears(&self, expected: &[&str]) {
         for expected in expected {
             let expected = String::from_utf8(expand(expected.as_bytes())).expect("text");
-            let line = smol::block_on(self.0.line());
+            let line = within(format_args!("the line {expected}"), self.0.line());
             assert_eq!(line.as_deref(), Some(&*expected));
         }
-        smol::block_on(self.0.silence());
+        within("the proof of silence", self.0.silence());
     }
 
     /// Sends a request, and returns its answer.
     #[track_caller]
     pub(crate) fn asks(&self, line: impl AsRef<[u8]>) -> Value {
-        smol::block_on(self.0.send(expand(line.as_ref())));
-        let line = smol::block_on(self.0.line()).expect("an answer");
+        within("the server to read", self.0.send(expand(line.as_ref())));
+        let line = within("an answer", self.0.line()).expect("an answer");
         serde_json::from_str(&line).expect("JSON")
     }
 }

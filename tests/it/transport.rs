@@ -175,7 +175,7 @@ impl<Keep> Lines<Keep> {
             Era::Modern => client,
             Era::Legacy(version) => {
                 let client = client.capabilities(json!({ "sampling": {} }));
-                smol::block_on(client.initialize(version))
+                stage::within("the handshake", client.initialize(version))
             }
         };
         let lines = Self {
@@ -186,7 +186,8 @@ impl<Keep> Lines<Keep> {
         };
         if era != Era::Modern {
             let params = json!({ "level": "debug" });
-            let set = smol::block_on(lines.client.request("logging/setLevel", params));
+            let set = lines.client.request("logging/setLevel", params);
+            let set = stage::within("the answer of logging/setLevel", set);
             assert_eq!(set, Ok(json!({})));
         }
         lines
@@ -233,7 +234,8 @@ impl<Keep> Transport for Lines<Keep> {
             return Some(message);
         }
         loop {
-            let line = smol::block_on(self.client.line())?;
+            let what = format_args!("a message of request {id}; others: {:?}", self.stash);
+            let line = stage::within(what, self.client.line())?;
             let message: Value = serde_json::from_str(&line).expect("JSON");
             match owner(&message) {
                 Some(owner) if owner == id => return Some(message),
@@ -244,7 +246,8 @@ impl<Keep> Transport for Lines<Keep> {
 
     fn cancel(&mut self, id: i64, reason: &str) {
         let params = json!({ "requestId": id, "reason": reason });
-        smol::block_on(self.client.notify("notifications/cancelled", params));
+        let cancel = self.client.notify("notifications/cancelled", params);
+        stage::within("the server to read a cancel", cancel);
     }
 
     fn cancelled(&self, reason: &str) -> String {
@@ -252,7 +255,7 @@ impl<Keep> Transport for Lines<Keep> {
     }
 
     fn leave(&mut self) {
-        smol::block_on(self.client.disconnect());
+        stage::within("the end of the client's output", self.client.disconnect());
     }
 
     fn left(&self) -> &'static str {
@@ -260,13 +263,14 @@ impl<Keep> Transport for Lines<Keep> {
     }
 
     fn silence(&mut self) {
-        smol::block_on(self.client.silence());
+        stage::within("the proof of silence", self.client.silence());
         self.stash.retain(|_, messages| !messages.is_empty());
         assert!(self.stash.is_empty(), "unasked for: {:?}", self.stash);
     }
 
     fn send(&mut self, message: &str) {
-        smol::block_on(self.client.send(message));
+        let send = self.client.send(message);
+        stage::within(format_args!("the server to read {message}"), send);
     }
 
     fn shares_ids(&self) -> bool {
