@@ -11,3 +11,5 @@ mod over_http;
 mod over_lines;
 #[path = "examples/processes.rs"]
 mod processes;
+#[path = "common/schema.rs"]
+mod schema;

@@ -12,6 +12,8 @@ mod ends;
 mod over_http;
 #[path = "files/paths.rs"]
 mod paths;
+#[path = "common/schema.rs"]
+mod schema;
 #[path = "files/tools.rs"]
 mod tools;
 #[path = "files/tree.rs"]

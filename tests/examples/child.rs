@@ -11,6 +11,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::schema;
+
 /// Longer than anything takes that is not broken.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -132,6 +134,7 @@ impl Client {
     /// Returns the next message, which is one whatever else happens.
     pub(crate) fn next(&self) -> Value {
         let line = self.output.recv_timeout(PATIENCE).expect("no message");
+        schema::check(&line, None);
         serde_json::from_str(&line).expect("not a message")
     }
 

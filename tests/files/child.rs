@@ -12,6 +12,8 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::schema;
+
 /// Longer than anything takes that is not broken.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -105,6 +107,7 @@ impl Files {
         let line = self.output.recv_timeout(PATIENCE).expect("no message");
         let message: Value = serde_json::from_str(&line).expect("not a message");
         assert_eq!(message["jsonrpc"], "2.0");
+        schema::check(&line, None);
         message
     }
 

@@ -10,6 +10,7 @@ use smol_mcp::http::{self, Endpoint, Listener};
 use smol_mcp::protocol::Version;
 use smol_mcp::{Builder, Server};
 
+use crate::schema;
 use crate::stage::{self, Director, PATIENCE};
 use crate::transport::{Era, Scene, Transport, with_meta};
 
@@ -332,6 +333,8 @@ pub(crate) struct Exchange {
     body: Vec<u8>,
     messages: VecDeque<Value>,
     answered: bool,
+    /// The revision that a legacy request names.
+    session: Option<String>,
 }
 
 struct Head {
@@ -362,6 +365,11 @@ impl Exchange {
             body: Vec::new(),
             messages: VecDeque::new(),
             answered: false,
+            session: request
+                .lines()
+                .find_map(|line| line.strip_prefix("mcp-protocol-version: "))
+                .filter(|revision| *revision != "2026-07-28")
+                .map(str::to_owned),
         }
     }
 
@@ -383,6 +391,11 @@ impl Exchange {
         loop {
             if let Some(message) = self.messages.pop_front() {
                 self.answered |= message.get("method").is_none();
+                // An error without an id is in the text of all revisions (basic/transports), in the schema not of all.
+                let session = self.session.as_deref();
+                let session =
+                    session.filter(|_| message.get("id").or(message.get("method")).is_some());
+                schema::check(&message.to_string(), session);
                 return Some(message);
             }
             self.stream.as_ref()?;

@@ -5,6 +5,8 @@ use smol_mcp::protocol::Version;
 use smol_mcp::testing::Client;
 use smol_mcp::{Builder, Server, Tool};
 
+use crate::schema;
+
 /// What a modern request needs, inside of `params`.
 pub(crate) const META: &str = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
 
@@ -42,6 +44,7 @@ impl Talk {
             let expected = String::from_utf8(expand(expected.as_bytes())).expect("text");
             let line = smol::block_on(self.0.line());
             assert_eq!(line.as_deref(), Some(&*expected));
+            schema::check(&expected, None);
         }
         smol::block_on(self.0.silence());
     }
@@ -51,6 +54,7 @@ impl Talk {
     pub(crate) fn asks(&self, line: impl AsRef<[u8]>) -> Value {
         smol::block_on(self.0.send(expand(line.as_ref())));
         let line = smol::block_on(self.0.line()).expect("an answer");
+        schema::check(&line, None);
         serde_json::from_str(&line).expect("JSON")
     }
 }
