@@ -5,6 +5,8 @@
 
 #[path = "examples/child.rs"]
 mod child;
+#[path = "common/example.rs"]
+mod example;
 #[path = "examples/over_http.rs"]
 mod over_http;
 #[path = "examples/over_lines.rs"]

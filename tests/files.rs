@@ -8,6 +8,8 @@ mod child;
 mod command_line;
 #[path = "files/ends.rs"]
 mod ends;
+#[path = "common/example.rs"]
+mod example;
 #[path = "files/over_http.rs"]
 mod over_http;
 #[path = "files/paths.rs"]

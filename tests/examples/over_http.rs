@@ -5,7 +5,8 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::child::{Example, PATIENCE, request, text};
+use crate::child::{Example, request, text};
+use crate::example::PATIENCE;
 use crate::schema;
 
 /// A connection on which one request has been sent.

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::child::{command, lines, terminate};
+use crate::child::{command, terminate};
+use crate::example::lines;
 use crate::schema;
 use crate::tree::Tree;
 
