@@ -578,6 +578,50 @@ fn the_handler_runs_from_its_top_and_its_own_state_guards_what_it_does_once() {
 }
 
 #[test]
+fn keys_and_states_that_look_like_nothing_are_something() {
+    for state in [
+        json!(0),
+        json!(""),
+        json!(false),
+        json!([]),
+        json!({}),
+        json!(i64::MIN),
+        json!(u64::MAX),
+        json!(9_007_199_254_740_993_u64),
+        json!("x".repeat(10_000)),
+    ] {
+        let (kept, expected) = (state.clone(), text("2", "as it was"));
+        let tool = Tool::new("t", move |_: NoInput, cx: Context| {
+            let kept = kept.clone();
+            async move {
+                let before = cx.state::<Value>();
+                cx.set_state(&kept)?;
+                let empty = cx
+                    .elicit("", Elicit::form("Sure?", FormSchema::new()))
+                    .await?;
+                assert!(empty.is_accepted());
+                Ok::<_, HandlerError>(match before == Some(kept) {
+                    true => "as it was".to_owned(),
+                    false => format!("{before:?}"),
+                })
+            }
+        });
+        with(&serve(tool), async |client| {
+            let (_, carried) = required(&client.ask(&call("1", "t", "", ALL)).await);
+            let again = format!(
+                r#""inputResponses":{{"":{{"action":"accept"}}}},"requestState":"{}","#,
+                carried.expect("a state")
+            );
+            assert_eq!(
+                client.ask(&call("2", "t", &again, ALL)).await,
+                expected,
+                "{state}"
+            );
+        });
+    }
+}
+
+#[test]
 fn an_error_that_is_swallowed_does_not_swallow_the_question() {
     let tool = Tool::new("t", async |_: NoInput, cx: Context| {
         let answer = cx.elicit("user_name", name_form()).await;

@@ -1,6 +1,9 @@
 //! Asking and subscriptions over HTTP, where they differ from a byte stream.
 #![cfg(feature = "http")]
 
+#[path = "common/schema.rs"]
+mod schema;
+
 use std::time::Duration;
 
 use http::{Request, Response};
@@ -65,6 +68,7 @@ fn modern(id: i64, method: &str, mut params: Value, capabilities: Value) -> Valu
 
 fn whole(response: &Response<Body>) -> Value {
     let body = response.body().as_full().expect("a whole body");
+    schema::check_body(std::str::from_utf8(body).unwrap());
     serde_json::from_slice(body).unwrap()
 }
 
@@ -91,6 +95,7 @@ impl Events {
                 let data: String = lines.collect();
                 self.text = rest.to_owned();
                 if !data.is_empty() {
+                    schema::check(&data, None);
                     return Some(serde_json::from_str(&data).unwrap());
                 }
                 continue;

@@ -7,6 +7,8 @@
 mod child;
 #[path = "everything/command_line.rs"]
 mod command_line;
+#[path = "common/example.rs"]
+mod example;
 #[path = "everything/offers.rs"]
 mod offers;
 #[path = "common/schema.rs"]

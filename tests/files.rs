@@ -8,10 +8,14 @@ mod child;
 mod command_line;
 #[path = "files/ends.rs"]
 mod ends;
+#[path = "common/example.rs"]
+mod example;
 #[path = "files/over_http.rs"]
 mod over_http;
 #[path = "files/paths.rs"]
 mod paths;
+#[path = "common/schema.rs"]
+mod schema;
 #[path = "files/tools.rs"]
 mod tools;
 #[path = "files/tree.rs"]

@@ -22,5 +22,7 @@ mod mirrored;
 mod modern;
 #[path = "http/resume.rs"]
 mod resume;
+#[path = "common/schema.rs"]
+mod schema;
 #[path = "http/stream.rs"]
 mod stream;

@@ -254,6 +254,36 @@ fn nothing_leaves_after_the_client_has_cancelled() {
 }
 
 #[test]
+fn the_id_of_a_subscription_stands_on_its_messages_as_it_was() {
+    // R5, R236: falsy ids, both ends of i64, what no float holds, text
+    let server = changing();
+    with(&server, async |client| {
+        let filter = r#"{"toolsListChanged":true}"#;
+        let long = format!("\"{}\"", "x".repeat(10_000));
+        for id in [
+            "0",
+            "\"\"",
+            "\"0\"",
+            "-1",
+            "9007199254740993",
+            "9223372036854775807",
+            "-9223372036854775808",
+            &long,
+        ] {
+            let acknowledgment = client.ask(&listen(id, filter)).await;
+            assert_eq!(acknowledgment, acknowledged(id, filter));
+            server.list_changed(List::Tools);
+            client.expect(&changed(id, "tools")).await;
+            let cancelled = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+            );
+            client.send(&cancelled).await;
+            client.expect_nothing().await;
+        }
+    });
+}
+
+#[test]
 fn the_id_of_an_open_subscription_is_in_use() {
     let server = changing();
     with(&server, async |client| {

@@ -306,12 +306,17 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 fn implementations(text: &str, names: &Names) -> Vec<String> {
     let mut found = Vec::new();
     let (mut begun, mut derived) = (String::new(), String::new());
+    let mut tagged = false;
     for line in text.lines() {
         if line == "#[cfg(test)]" {
             break;
         }
         let code = line.trim();
         let goes_on = !begun.is_empty();
+        if std::mem::take(&mut tagged) {
+            found.push(format!("tagged! for {}", code.trim_end_matches(" {")));
+        }
+        tagged = code == "tagged! {";
         if goes_on || code.starts_with("impl") || code.starts_with("#[derive(") {
             let space = if goes_on { " " } else { "" };
             begun = format!("{begun}{space}{code}");

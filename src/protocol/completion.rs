@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_core::de::{Deserialize, Deserializer};
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::protocol::object::{Tagged, object, write_tagged};
+use crate::protocol::object::{object, tagged};
 
 /// How many suggestions one answer may hold (MCP 2026-07-28, server/utilities/completion).
 const MAX_VALUES: usize = 100;
@@ -55,23 +55,10 @@ impl CompletionRef {
     }
 }
 
-impl Serialize for CompletionRef {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Prompt(prompt) => write_tagged!(serializer, "ref/prompt", prompt),
-            Self::Resource(resource) => write_tagged!(serializer, "ref/resource", resource),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for CompletionRef {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let reference = Tagged::deserialize(deserializer)?;
-        match reference.tag.as_str() {
-            "ref/prompt" => reference.read().map(Self::Prompt),
-            "ref/resource" => reference.read().map(Self::Resource),
-            _ => reference.unknown(),
-        }
+tagged! {
+    CompletionRef {
+        Prompt = "ref/prompt",
+        Resource = "ref/resource",
     }
 }
 

@@ -5,7 +5,7 @@ use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value};
 
 use crate::protocol::base64;
-use crate::protocol::object::{Tagged, object, setters, words, write_tagged};
+use crate::protocol::object::{object, setters, tagged, words};
 use crate::protocol::resources::ResourceInfo;
 
 /// Holds one block of content for a model or its user (MCP 2026-07-28, server/tools,
@@ -140,29 +140,13 @@ impl From<&str> for Content {
     }
 }
 
-impl Serialize for Content {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => write_tagged!(serializer, "text", text),
-            Self::Image(media) => write_tagged!(serializer, "image", media),
-            Self::Audio(media) => write_tagged!(serializer, "audio", media),
-            Self::ResourceLink(resource) => write_tagged!(serializer, "resource_link", resource),
-            Self::Resource(embedded) => write_tagged!(serializer, "resource", embedded),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Content {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let block = Tagged::deserialize(deserializer)?;
-        match block.tag.as_str() {
-            "text" => block.read().map(Self::Text),
-            "image" => block.read().map(Self::Image),
-            "audio" => block.read().map(Self::Audio),
-            "resource_link" => block.read().map(Self::ResourceLink),
-            "resource" => block.read().map(Self::Resource),
-            _ => block.unknown(),
-        }
+tagged! {
+    Content {
+        Text = "text",
+        Image = "image",
+        Audio = "audio",
+        ResourceLink = "resource_link",
+        Resource = "resource",
     }
 }
 

@@ -1,4 +1,4 @@
-//! Declares the nouns of the protocol: objects by their members, words by their spelling.
+//! Declares the nouns of the protocol: objects by their members, enums of objects by their tags, words by their spelling.
 //!
 //! [`object!`] stands in for serde's derive. A struct is written once, each field with the name of
 //! its member and whether it is `required`, `optional` (left out when there is nothing to say;
@@ -533,14 +533,38 @@ pub(crate) fn members<'de, D: Deserializer<'de>>(
     deserializer.deserialize_map(Members)
 }
 
-/// Writes an object as its tag followed by its members.
-macro_rules! write_tagged {
-    ($serializer:ident, $tag:literal, $object:expr) => {{
-        let mut map = serde_core::Serializer::serialize_map($serializer, None)?;
-        serde_core::ser::SerializeMap::serialize_entry(&mut map, "type", $tag)?;
-        $object.write_members(&mut map)?;
-        serde_core::ser::SerializeMap::end(map)
-    }};
+/// Lets an enum of objects travel as the object of its variant, with the variant's word as the member `type` in front.
+macro_rules! tagged {
+    ($name:ident { $($variant:ident = $tag:literal,)* }) => {
+        impl serde_core::Serialize for $name {
+            fn serialize<S>(&self, serializer: S) -> Result<S::Ok, S::Error>
+            where
+                S: serde_core::Serializer,
+            {
+                let mut map = serializer.serialize_map(None)?;
+                match self {
+                    $(Self::$variant(object) => {
+                        serde_core::ser::SerializeMap::serialize_entry(&mut map, "type", $tag)?;
+                        object.write_members(&mut map)?;
+                    })*
+                }
+                serde_core::ser::SerializeMap::end(map)
+            }
+        }
+
+        impl<'de> serde_core::Deserialize<'de> for $name {
+            fn deserialize<D>(deserializer: D) -> Result<Self, D::Error>
+            where
+                D: serde_core::Deserializer<'de>,
+            {
+                let object = $crate::protocol::object::Tagged::deserialize(deserializer)?;
+                match object.tag.as_str() {
+                    $($tag => object.read().map(Self::$variant),)*
+                    _ => object.unknown(),
+                }
+            }
+        }
+    };
 }
 
-pub(crate) use write_tagged;
+pub(crate) use tagged;

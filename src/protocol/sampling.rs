@@ -2,13 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_core::de::{Deserialize, Deserializer};
-use serde_core::ser::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::protocol::Invalid;
 use crate::protocol::content::{Content, Media, Role, Text};
-use crate::protocol::object::{Tagged, object, setters, words, write_tagged};
+use crate::protocol::object::{object, setters, tagged, words};
 use crate::protocol::tools::ToolInfo;
 
 object! {
@@ -318,29 +316,13 @@ impl From<&str> for SamplingContent {
     }
 }
 
-impl Serialize for SamplingContent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Text(text) => write_tagged!(serializer, "text", text),
-            Self::Image(media) => write_tagged!(serializer, "image", media),
-            Self::Audio(media) => write_tagged!(serializer, "audio", media),
-            Self::ToolUse(tool_use) => write_tagged!(serializer, "tool_use", tool_use),
-            Self::ToolResult(result) => write_tagged!(serializer, "tool_result", result),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for SamplingContent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let block = Tagged::deserialize(deserializer)?;
-        match block.tag.as_str() {
-            "text" => block.read().map(Self::Text),
-            "image" => block.read().map(Self::Image),
-            "audio" => block.read().map(Self::Audio),
-            "tool_use" => block.read().map(Self::ToolUse),
-            "tool_result" => block.read().map(Self::ToolResult),
-            _ => block.unknown(),
-        }
+tagged! {
+    SamplingContent {
+        Text = "text",
+        Image = "image",
+        Audio = "audio",
+        ToolUse = "tool_use",
+        ToolResult = "tool_result",
     }
 }
 

@@ -215,7 +215,7 @@ fn errors_that_are_boxed_or_collected_are_unexpected_and_ours_among_them_stay_wh
         .tool(Tool::new("text", async |_: NoInput| Err::<(), _>("secret")))
         .tool(Tool::new("unexpected", async |_: NoInput| {
             let boxed: AnyError = Secret.into();
-            Err::<(), _>(boxed).map_err(HandlerError::unexpected)
+            Err::<(), _>(HandlerError::unexpected(boxed))
         }))
         .on_error(move |failure| tell.lock().unwrap().push(failure.error.to_string()))
         .build()

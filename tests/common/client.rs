@@ -1,7 +1,6 @@
 //! A client at the other end of a pair of sockets, which sends and reads whole lines.
 #![allow(dead_code)] // Each test binary uses its part.
 
-#[cfg(feature = "validate")]
 #[path = "schema.rs"]
 mod schema;
 
@@ -53,7 +52,6 @@ impl Client {
         let mut line = String::new();
         self.input.read_line(&mut line).await.expect("read");
         let line = line.trim_end_matches('\n').to_owned();
-        #[cfg(feature = "validate")]
         if !line.is_empty() {
             schema::check(&line, self.session.as_deref());
         }

@@ -1,44 +1,15 @@
 //! The example as a child process, and a client that speaks to it over stdio and answers what it is asked.
 
-use std::env;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
-use std::time::Duration;
+use std::io::Write;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::Receiver;
 
 use serde_json::{Map, Value, json};
 
+use crate::example::{self, PATIENCE, lines};
 use crate::schema;
 
-/// Longer than anything takes that is not broken.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-
 pub(crate) const MODERN: &str = "2026-07-28";
-
-/// The command that runs the example.
-pub(crate) fn command() -> Command {
-    let deps = env::current_exe().unwrap();
-    let program: PathBuf = [deps.parent().unwrap(), Path::new("../examples/everything")]
-        .iter()
-        .collect();
-    assert!(program.exists(), "no {program:?}: build the example first");
-    Command::new(program)
-}
-
-/// Passes the lines of a stream on. The channel closes at its end.
-pub(crate) fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stream).lines() {
-            if sender.send(line.unwrap()).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
-}
 
 /// A client of one revision. Every message it reads is held against that revision's schema.
 pub(crate) struct Client {
@@ -53,7 +24,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn connect(revision: &'static str) -> Self {
-        let mut child = command()
+        let mut child = example::command("everything")
             .arg("--stdio")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -5,22 +5,15 @@ use std::process::{Output, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::child::{PATIENCE, command, lines};
+use crate::example::{self, PATIENCE, lines};
 
 fn run(args: &[&str]) -> Output {
-    let output = command().args(args).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
-    output
+    example::run("everything", args)
 }
 
 #[track_caller]
 fn assert_refused(args: &[&str], line: &str) {
-    let output = run(args);
-    assert_eq!(
-        String::from_utf8(output.stderr).unwrap(),
-        format!("{line}\n")
-    );
-    assert_eq!(output.status.code(), Some(2));
+    example::assert_refused("everything", args, line);
 }
 
 #[test]
@@ -62,7 +55,7 @@ fn help_is_told() {
 #[test]
 fn a_signal_ends_it_in_either_mount() {
     for (mount, signal) in [(None, Signal::TERM), (Some("--plain"), Signal::INT)] {
-        let mut child = command()
+        let mut child = example::command("everything")
             .args(mount)
             .args(["--listen", "127.0.0.1:0"])
             .stdin(Stdio::null())

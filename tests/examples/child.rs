@@ -1,18 +1,14 @@
 //! An example as a child process, and a client that speaks to it line by line.
 
-use std::env;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::io::{Read, Write};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
-use std::thread;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// Longer than anything takes that is not broken.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+use crate::example::{self, PATIENCE, lines};
+use crate::schema;
 
 /// A running example. Killed when it is dropped.
 pub(crate) struct Example {
@@ -20,28 +16,9 @@ pub(crate) struct Example {
     errors: Receiver<String>,
 }
 
-/// Passes the lines of a stream on. The channel closes at its end.
-fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
-}
-
 impl Example {
     pub(crate) fn start(name: &str, arguments: &[&str]) -> Self {
-        let deps = env::current_exe().unwrap();
-        let folder = deps.parent().unwrap();
-        let program: PathBuf = [folder, Path::new("../examples"), Path::new(name)]
-            .iter()
-            .collect();
-        assert!(program.exists(), "no {program:?}: build the examples first");
-        let mut child = Command::new(program)
+        let mut child = example::command(name)
             .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -131,6 +108,7 @@ impl Client {
     /// Returns the next message, which is one whatever else happens.
     pub(crate) fn next(&self) -> Value {
         let line = self.output.recv_timeout(PATIENCE).expect("no message");
+        schema::check(&line, None);
         serde_json::from_str(&line).expect("not a message")
     }
 

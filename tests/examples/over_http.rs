@@ -5,7 +5,9 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::child::{Example, PATIENCE, request, text};
+use crate::child::{Example, request, text};
+use crate::example::PATIENCE;
+use crate::schema;
 
 /// A connection on which one request has been sent.
 struct Post(TcpStream);
@@ -52,6 +54,7 @@ impl Post {
         let rest = response[start..].to_owned() + &self.read_until("\u{0}");
         let mut messages = serde_json::Deserializer::from_str(&rest).into_iter::<Value>();
         let message = messages.next().expect("a message").expect("whole");
+        schema::check(&message.to_string(), None);
         text(&message["result"])
     }
 }

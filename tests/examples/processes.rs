@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::child::{Client, Example, PATIENCE};
+use crate::child::{Client, Example};
+use crate::example::PATIENCE;
 
 /// Prints its own number and that of a child, and then works for long.
 const SCRIPT: &str = "echo $$; sleep 600 & echo $!; wait";

@@ -1,19 +1,16 @@
 //! The example as a child process, and a client that speaks to it over stdio.
 
-use std::env;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver};
-use std::thread;
-use std::time::Duration;
+use std::sync::mpsc::Receiver;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-/// Longer than anything takes that is not broken.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::example::{self, PATIENCE, lines};
+use crate::schema;
 
 /// A server over stdio. Killed when it is dropped.
 pub(crate) struct Files {
@@ -26,25 +23,7 @@ pub(crate) struct Files {
 
 /// The command that runs the example.
 pub(crate) fn command() -> Command {
-    let deps = env::current_exe().unwrap();
-    let program: PathBuf = [deps.parent().unwrap(), Path::new("../examples/files")]
-        .iter()
-        .collect();
-    assert!(program.exists(), "no {program:?}: build the example first");
-    Command::new(program)
-}
-
-/// Passes the lines of a stream on. The channel closes at its end.
-pub(crate) fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stream).lines() {
-            if sender.send(line.unwrap()).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
+    example::command("files")
 }
 
 pub(crate) fn terminate(child: &Child) {
@@ -105,6 +84,7 @@ impl Files {
         let line = self.output.recv_timeout(PATIENCE).expect("no message");
         let message: Value = serde_json::from_str(&line).expect("not a message");
         assert_eq!(message["jsonrpc"], "2.0");
+        schema::check(&line, None);
         message
     }
 

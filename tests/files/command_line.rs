@@ -3,22 +3,15 @@
 use std::net::TcpListener;
 use std::process::Output;
 
-use crate::child::command;
+use crate::example;
 
 fn run(args: &[&str]) -> Output {
-    let output = command().args(args).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
-    output
+    example::run("files", args)
 }
 
 #[track_caller]
 fn assert_refused(args: &[&str], line: &str) {
-    let output = run(args);
-    assert_eq!(
-        String::from_utf8(output.stderr).unwrap(),
-        format!("{line}\n")
-    );
-    assert_eq!(output.status.code(), Some(2));
+    example::assert_refused("files", args, line);
 }
 
 #[test]

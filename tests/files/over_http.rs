@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::child::{command, lines, terminate};
+use crate::child::{command, terminate};
+use crate::example::lines;
+use crate::schema;
 use crate::tree::Tree;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -105,6 +107,9 @@ fn read_to(stream: &mut BufReader<TcpStream>, text: &str) -> String {
     while !line.contains(text) {
         line.clear();
         assert_ne!(stream.read_line(&mut line).unwrap(), 0, "no {text:?}");
+        if line.starts_with("data: ") {
+            schema::check_body(&line);
+        }
     }
     line
 }

@@ -15,6 +15,8 @@ use smol_mcp::http::{self, Body, Endpoint, Listener};
 use smol_mcp::signal::{Controller, Reason};
 use smol_mcp::{Context, HandlerError, NoInput, Server, Tool};
 
+use crate::schema;
+
 /// How long anything may take before a test fails.
 const LONG: Duration = Duration::from_secs(60);
 
@@ -265,7 +267,7 @@ pub(crate) async fn serve(way: Way, endpoint: Endpoint) -> Box<dyn Serving> {
     })
 }
 
-/// A request that was sent, and its response as far as it is there.
+/// A request that was sent, and its response as far as it is there. Every message in it is held against the schema.
 pub(crate) enum Exchange {
     Direct(
         Option<Task<::http::Response<Body>>>,
@@ -322,7 +324,15 @@ impl Exchange {
                 Exchange::Socket(reader) => reader.piece().await,
             }
         });
-        piece.await.map(|piece| String::from_utf8(piece).unwrap())
+        let piece = piece.await.map(|piece| String::from_utf8(piece).unwrap());
+        // Events leave as wholes, and so does what is short.
+        if let Some(piece) = piece
+            .as_ref()
+            .filter(|piece| piece.ends_with(['\n', '}', ']']))
+        {
+            schema::check_body(piece);
+        }
+        piece
     }
 
     /// Waits for the whole response.

@@ -265,6 +265,48 @@ fn mirrored_parameters_equal_the_arguments() {
             here(),
         ),
         (
+            "no text",
+            call(r#""region":"""#).with("mcp-param-region", ""),
+            200,
+            here(),
+        ),
+        (
+            "no text without a header",
+            call(r#""region":"""#),
+            400,
+            mismatch("Mcp-Param-Region is missing, the body has such an argument"),
+        ),
+        (
+            "zero",
+            call(r#""count":0"#).with("mcp-param-count", "0"),
+            200,
+            here(),
+        ),
+        (
+            "zero without a header",
+            call(r#""count":0"#),
+            400,
+            mismatch("Mcp-Param-Count is missing, the body has such an argument"),
+        ),
+        (
+            "false without a header",
+            call(r#""flag":false"#),
+            400,
+            mismatch("Mcp-Param-Flag is missing, the body has such an argument"),
+        ),
+        (
+            "false",
+            call(r#""flag":false"#).with("mcp-param-flag", "false"),
+            200,
+            here(),
+        ),
+        (
+            "the number next to one that a float takes for it",
+            call(r#""count":9007199254740993"#).with("mcp-param-count", "9007199254740992"),
+            400,
+            mismatch("Mcp-Param-Count is \\\"9007199254740992\\\", the body has 9007199254740993"),
+        ),
+        (
             "another number",
             call(r#""count":42"#).with("mcp-param-count", "43"),
             400,

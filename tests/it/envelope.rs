@@ -158,7 +158,9 @@ fn an_id_that_is_neither_text_nor_an_integer_is_refused_without_id() {
 #[test]
 fn ids_come_back_as_they_were() {
     let talk = Talk::modern();
+    let long = format!("\"{}\"", "x".repeat(10_000));
     for id in [
+        &*long,
         "0",
         "-1",
         "9007199254740993",

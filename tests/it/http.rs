@@ -10,6 +10,7 @@ use smol_mcp::http::{self, Endpoint, Listener};
 use smol_mcp::protocol::Version;
 use smol_mcp::{Builder, Server};
 
+use crate::schema;
 use crate::stage::{self, Director, PATIENCE};
 use crate::transport::{Era, Scene, Transport, with_meta};
 
@@ -334,6 +335,8 @@ pub(crate) struct Exchange {
     answered: bool,
     /// The request, for whoever waits for its response in vain.
     request: String,
+    /// The revision that a legacy request names.
+    session: Option<String>,
 }
 
 struct Head {
@@ -366,6 +369,11 @@ impl Exchange {
             messages: VecDeque::new(),
             answered: false,
             request: request.to_owned(),
+            session: request
+                .lines()
+                .find_map(|line| line.strip_prefix("mcp-protocol-version: "))
+                .filter(|revision| *revision != "2026-07-28")
+                .map(str::to_owned),
         }
     }
 
@@ -387,6 +395,11 @@ impl Exchange {
         loop {
             if let Some(message) = self.messages.pop_front() {
                 self.answered |= message.get("method").is_none();
+                // An error without an id is in the text of all revisions (basic/transports), in the schema not of all.
+                let session = self.session.as_deref();
+                let session =
+                    session.filter(|_| message.get("id").or(message.get("method")).is_some());
+                schema::check(&message.to_string(), session);
                 return Some(message);
             }
             self.stream.as_ref()?;

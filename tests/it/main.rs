@@ -3,6 +3,8 @@
 //! Modules stand for promises. What holds on every transport and in every era is a scenario that `everywhere` runs
 //! over all of them.
 
+#[path = "../common/schema.rs"]
+mod schema;
 mod transport;
 
 mod stage;

@@ -136,7 +136,10 @@ const DONE: &str = r#"{"jsonrpc":"2.0","id":7,"result":{"content":[],$SEAL}}"#;
 fn tokens_come_back_as_they_were() {
     let server = reporting(|cx| cx.progress(1, None, ""));
     let talk = Talk::with(&server);
+    let long = format!("\"{}\"", "x".repeat(10_000));
     for token in [
+        &*long,
+        "-9223372036854775808",
         "0",
         r#""""#,
         "-1",

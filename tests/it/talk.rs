@@ -5,6 +5,7 @@ use smol_mcp::protocol::Version;
 use smol_mcp::testing::Client;
 use smol_mcp::{Builder, Server, Tool};
 
+use crate::schema;
 use crate::stage::within;
 
 /// What a modern request needs, inside of `params`.
@@ -44,6 +45,7 @@ impl Talk {
             let expected = String::from_utf8(expand(expected.as_bytes())).expect("text");
             let line = within(format_args!("the line {expected}"), self.0.line());
             assert_eq!(line.as_deref(), Some(&*expected));
+            schema::check(&expected, None);
         }
         within("the proof of silence", self.0.silence());
     }
@@ -53,6 +55,7 @@ impl Talk {
     pub(crate) fn asks(&self, line: impl AsRef<[u8]>) -> Value {
         within("the server to read", self.0.send(expand(line.as_ref())));
         let line = within("an answer", self.0.line()).expect("an answer");
+        schema::check(&line, None);
         serde_json::from_str(&line).expect("JSON")
     }
 }

@@ -12,6 +12,7 @@ use smol_mcp::{Builder, Server};
 
 #[cfg(feature = "http")]
 use crate::http::Way;
+use crate::schema;
 use crate::stage::{self, Director};
 
 /// Under which rules a client speaks.
@@ -31,7 +32,17 @@ impl Era {
     ];
 }
 
-/// One client of the stage's server.
+impl Era {
+    /// The revision of its sessions, if it has any.
+    pub(crate) fn session(self) -> Option<&'static str> {
+        match self {
+            Era::Modern => None,
+            Era::Legacy(version) => Some(version.as_str()),
+        }
+    }
+}
+
+/// One client of the stage's server. Every message that it reads is held against the schema of its revision.
 ///
 /// Ids are chosen by the scenario, from 1000 on. Everything blocks, under a watchdog.
 pub(crate) trait Transport {
@@ -236,6 +247,7 @@ impl<Keep> Transport for Lines<Keep> {
         loop {
             let what = format_args!("a message of request {id}; others: {:?}", self.stash);
             let line = stage::within(what, self.client.line())?;
+            schema::check(&line, self.era.session());
             let message: Value = serde_json::from_str(&line).expect("JSON");
             match owner(&message) {
                 Some(owner) if owner == id => return Some(message),
