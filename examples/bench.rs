@@ -6,6 +6,8 @@
 //! cargo run --release --features tide --example bench -- tide
 //! ```
 //!
+//! A number behind that is the largest message that it reads, in bytes.
+//!
 //! On standard error it writes lines for the meter, with times of the monotonic clock in nanoseconds: `LISTENING address`,
 //! `STARTED tag time`, `CANCELLED tag time` and `FINISHED tag time`.
 
@@ -65,7 +67,10 @@ fn mark(what: &str, tag: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> {
+fn server(
+    executor: &Arc<Executor<'static>>,
+    message_bytes: Option<usize>,
+) -> Result<Server, smol_mcp::Error> {
     let echo = Tool::new("echo", echo)
         .description("Returns its text")
         .input_schema(json!({
@@ -84,6 +89,7 @@ fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> 
         }));
     let mut limits = Limits::default();
     limits.calls_per_peer = 200_000;
+    limits.message_bytes = message_bytes.unwrap_or(limits.message_bytes);
     Server::builder("bench", env!("CARGO_PKG_VERSION"))
         .tool(echo)
         .tool(slow)
@@ -92,10 +98,16 @@ fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> 
         .build()
 }
 
-async fn listen(executor: &Arc<Executor<'static>>) -> io::Result<http::Listener> {
+async fn listen(
+    executor: &Arc<Executor<'static>>,
+    body: Option<usize>,
+) -> io::Result<http::Listener> {
     let listener = http::Listener::bind("127.0.0.1:0").await?;
     eprintln!("LISTENING {}", listener.local_addr()?);
-    let options = http::Options::new().executor(executor.clone());
+    let mut options = http::Options::new().executor(executor.clone());
+    if let Some(bytes) = body {
+        options = options.max_body(bytes);
+    }
     Ok(listener.with_options(options.max_connections(200_000)))
 }
 
@@ -107,13 +119,19 @@ async fn serve_tide(server: &Server, listener: http::Listener) -> io::Result<()>
 }
 
 /// Everything runs on the thread that calls it.
-async fn serve(mode: &str, executor: &Arc<Executor<'static>>) -> Result<(), Box<dyn Error>> {
-    let server = server(executor)?;
+async fn serve(
+    mode: &str,
+    most: Option<usize>,
+    executor: &Arc<Executor<'static>>,
+) -> Result<(), Box<dyn Error>> {
+    let server = server(executor, most)?;
     match mode {
         "stdio" => stdio::serve(&server).await?,
-        "http" => http::serve_on(listen(executor).await?, http::Endpoint::new(&server)).await?,
+        "http" => {
+            http::serve_on(listen(executor, most).await?, http::Endpoint::new(&server)).await?
+        }
         #[cfg(feature = "tide")]
-        "tide" => serve_tide(&server, listen(executor).await?).await?,
+        "tide" => serve_tide(&server, listen(executor, most).await?).await?,
         _ => return Err("usage: bench stdio|http|tide".into()),
     }
     Ok(())
@@ -121,6 +139,7 @@ async fn serve(mode: &str, executor: &Arc<Executor<'static>>) -> Result<(), Box<
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mode = env::args().nth(1).unwrap_or_default();
+    let most = env::args().nth(2).map(|bytes| bytes.parse()).transpose()?;
     let executor = Arc::new(Executor::new());
-    smol::block_on(executor.run(serve(&mode, &executor)))
+    smol::block_on(executor.run(serve(&mode, most, &executor)))
 }
