@@ -2,6 +2,7 @@
 # Our bench server (A) against another (B) with the neutral meter; prints a table of ratios. See README.md.
 #
 #   benches/compare/run.sh [--mount http|tide] [--against peer|floor|BINARY] [compare.py's flags]
+#   benches/compare/run.sh --curve [... scaling.py's flags]      draws scaling.svg instead
 #
 # BINARY is called as `BINARY stdio` and `BINARY http`. BENCH_BIN names a binary to use instead of our example.
 set -euo pipefail
@@ -10,11 +11,12 @@ top=$(cd "$here/../.." && pwd)
 release=${CARGO_TARGET_DIR:-$top/target}/release
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$top/target}
 
-mount=http against=peer flags=()
+mount=http against=peer script=compare.py flags=()
 while [ $# -gt 0 ]; do
   case $1 in
     --mount) mount=$2; shift 2 ;;
     --against) against=$2; shift 2 ;;
+    --curve) script=scaling.py; shift ;;
     *) flags+=("$1"); shift ;;
   esac
 done
@@ -37,5 +39,5 @@ if [ -z "${BENCH_BIN:-}" ]; then
 fi
 ours=${BENCH_BIN:-$release/examples/bench}
 
-exec python3 "$here/compare.py" --loadgen "$release/loadgen" \
+exec python3 "$here/$script" --loadgen "$release/loadgen" \
   --a-stdio "$ours stdio" --a-http "$ours $mount" --b-stdio "$b_stdio" --b-http "$b_http" ${flags[@]+"${flags[@]}"}
