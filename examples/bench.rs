@@ -7,6 +7,8 @@
 //! cargo run --release --features tide --example bench -- tide
 //! ```
 //!
+//! A number behind that is the largest message that it reads, in bytes.
+//!
 //! On standard error it writes lines for the meter, with times of the monotonic clock in nanoseconds: `LISTENING address`,
 //! `STARTED tag time`, `CANCELLED tag time` and `FINISHED tag time`. Where progress is wanted, `slow` reports it once.
 
@@ -68,7 +70,10 @@ fn mark(what: &str, tag: &str) {
 }
 
 /// The server with its two tools.
-pub fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Error> {
+pub fn server(
+    executor: &Arc<Executor<'static>>,
+    message_bytes: Option<usize>,
+) -> Result<Server, smol_mcp::Error> {
     let echo = Tool::new("echo", echo)
         .description("Returns its text")
         .input_schema(json!({
@@ -87,6 +92,7 @@ pub fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Err
         }));
     let mut limits = Limits::default();
     limits.calls_per_peer = 200_000;
+    limits.message_bytes = message_bytes.unwrap_or(limits.message_bytes);
     Server::builder("bench", env!("CARGO_PKG_VERSION"))
         .tool(echo)
         .tool(slow)
@@ -95,21 +101,25 @@ pub fn server(executor: &Arc<Executor<'static>>) -> Result<Server, smol_mcp::Err
         .build()
 }
 
-async fn listen() -> io::Result<http::Listener> {
+async fn listen(most: Option<usize>) -> io::Result<http::Listener> {
     let listener = http::Listener::bind("127.0.0.1:0").await?;
     eprintln!("LISTENING {}", listener.local_addr()?);
-    Ok(with_options(listener))
+    Ok(with_options(listener, most))
 }
 
-async fn listen_unix() -> io::Result<http::Listener> {
+async fn listen_unix(most: Option<usize>) -> io::Result<http::Listener> {
     let path = env::temp_dir().join(format!("smol-mcp-bench-{}", std::process::id()));
     let listener = http::Listener::bind_unix(&path).await?;
     eprintln!("LISTENING unix:{}", path.display());
-    Ok(with_options(listener))
+    Ok(with_options(listener, most))
 }
 
-fn with_options(listener: http::Listener) -> http::Listener {
-    listener.with_options(http::Options::new().max_connections(200_000))
+fn with_options(listener: http::Listener, most: Option<usize>) -> http::Listener {
+    let mut options = http::Options::new().max_connections(200_000);
+    if let Some(bytes) = most {
+        options = options.max_body(bytes);
+    }
+    listener.with_options(options)
 }
 
 #[cfg(feature = "tide")]
@@ -125,14 +135,18 @@ fn endpoint(server: &Server) -> http::Endpoint {
 }
 
 /// Everything runs on the thread that calls it.
-async fn serve(mode: &str, executor: &Arc<Executor<'static>>) -> Result<(), Box<dyn Error>> {
-    let server = server(executor)?;
+async fn serve(
+    mode: &str,
+    most: Option<usize>,
+    executor: &Arc<Executor<'static>>,
+) -> Result<(), Box<dyn Error>> {
+    let server = server(executor, most)?;
     match mode {
         "stdio" => stdio::serve(&server).await?,
-        "http" => http::serve_on(listen().await?, endpoint(&server)).await?,
-        "unix" => http::serve_on(listen_unix().await?, endpoint(&server)).await?,
+        "http" => http::serve_on(listen(most).await?, endpoint(&server)).await?,
+        "unix" => http::serve_on(listen_unix(most).await?, endpoint(&server)).await?,
         #[cfg(feature = "tide")]
-        "tide" => serve_tide(&server, listen().await?).await?,
+        "tide" => serve_tide(&server, listen(most).await?).await?,
         _ => return Err("usage: bench stdio|http|unix|tide".into()),
     }
     Ok(())
@@ -140,6 +154,7 @@ async fn serve(mode: &str, executor: &Arc<Executor<'static>>) -> Result<(), Box<
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mode = env::args().nth(1).unwrap_or_default();
+    let most = env::args().nth(2).map(|bytes| bytes.parse()).transpose()?;
     let executor = Arc::new(Executor::new());
-    smol::block_on(executor.run(serve(&mode, &executor)))
+    smol::block_on(executor.run(serve(&mode, most, &executor)))
 }

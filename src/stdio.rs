@@ -45,8 +45,8 @@ pub async fn serve(server: &Server) -> io::Result<()> {
     lines::serve(server, input()?, output()?).await
 }
 
-/// How many bytes wait between a blocking thread and the task, where there is such a thread.
-const PIPE: usize = 64 * 1024;
+/// What lies between a thread that blocks and the task that it works for, in bytes. The default would be 8 MiB.
+const BETWEEN: usize = 64 * 1024;
 
 type Input = Box<dyn AsyncRead + Send + Unpin>;
 type Output = Box<dyn AsyncWrite + Send + Unpin>;
@@ -63,10 +63,13 @@ fn output() -> io::Result<Output> {
 
 #[cfg(not(unix))]
 fn input() -> io::Result<Input> {
-    Ok(Box::new(smol::Unblock::with_capacity(PIPE, io::stdin())))
+    Ok(Box::new(smol::Unblock::with_capacity(BETWEEN, io::stdin())))
 }
 
 #[cfg(not(unix))]
 fn output() -> io::Result<Output> {
-    Ok(Box::new(smol::Unblock::with_capacity(PIPE, io::stdout())))
+    Ok(Box::new(smol::Unblock::with_capacity(
+        BETWEEN,
+        io::stdout(),
+    )))
 }

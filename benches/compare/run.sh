@@ -2,9 +2,9 @@
 # Our bench server (A) against another (B) with the neutral meter; prints a table of ratios. See README.md.
 #
 #   benches/compare/run.sh [--mount http|tide] [--against peer|floor|BINARY] [compare.py's flags]
-#   benches/compare/run.sh --listeners [listener.py's flags]
+#   benches/compare/run.sh --listeners [listener.py's flags]     our listener beside tide's own and the peer's
+#   benches/compare/run.sh --curve [... scaling.py's flags]      draws scaling.svg
 #
-# The second form puts our listener beside tide's own and the peer's.
 # BINARY is called as `BINARY stdio` and `BINARY http`. BENCH_BIN names a binary to use instead of our example.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,12 +12,13 @@ top=$(cd "$here/../.." && pwd)
 release=${CARGO_TARGET_DIR:-$top/target}/release
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$top/target}
 
-mount=http against=peer listeners= flags=()
+mount=http against=peer script=compare.py listeners= flags=()
 while [ $# -gt 0 ]; do
   case $1 in
     --mount) mount=$2; shift 2 ;;
     --against) against=$2; shift 2 ;;
     --listeners) listeners=yes; shift ;;
+    --curve) script=scaling.py; shift ;;
     *) flags+=("$1"); shift ;;
   esac
 done
@@ -38,7 +39,7 @@ esac
 if [ -z "${BENCH_BIN:-}" ]; then
   # As the peer's manifest says, and without tide where nothing is mounted in it.
   features=()
-  [ "$mount" = http ] || features=(--features tide)
+  [ "$mount$listeners" = http ] || features=(--features tide)
   CARGO_PROFILE_RELEASE_LTO=thin CARGO_PROFILE_RELEASE_STRIP=true \
     build "$top" --example bench ${features[@]+"${features[@]}"}
 fi
@@ -51,5 +52,5 @@ if [ -n "$listeners" ]; then
     --server "tide's own" both "$release/tide-stock" --server 'peer, JSON' json "$release/rmcp-peer http --json --nodelay" \
     --server 'peer, streams' streams "$release/rmcp-peer http --nodelay" ${flags[@]+"${flags[@]}"}
 fi
-exec python3 "$here/compare.py" --loadgen "$release/loadgen" \
+exec python3 "$here/$script" --loadgen "$release/loadgen" \
   --a-stdio "$ours stdio" --a-http "$ours $mount" --b-stdio "$b_stdio" --b-http "$b_http" ${flags[@]+"${flags[@]}"}

@@ -13,7 +13,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::{Input, Output, PIPE};
+use super::{BETWEEN, Input, Output};
 use crate::readiness::{self, Readiness};
 
 pub(super) fn input() -> io::Result<Input> {
@@ -33,10 +33,7 @@ pub(super) fn input() -> io::Result<Input> {
             readiness: Readiness::default(),
         })),
         // epoll does not take regular files, nor /dev/null.
-        Err(err) if is_not_pollable(&err) => Ok(Box::new(smol::Unblock::with_capacity(
-            PIPE,
-            File::from(file),
-        ))),
+        Err(err) if is_not_pollable(&err) => Ok(on_a_thread(file)),
         Err(err) => Err(err),
     }
 }
@@ -52,11 +49,12 @@ pub(super) fn output() -> io::Result<Output> {
                 Ok(Box::new(Pipe(file, Readiness::default())))
             }
         },
-        _ => Ok(Box::new(smol::Unblock::with_capacity(
-            PIPE,
-            File::from(file),
-        ))),
+        _ => Ok(on_a_thread(file)),
     }
+}
+
+fn on_a_thread(file: OwnedFd) -> Box<smol::Unblock<File>> {
+    Box::new(smol::Unblock::with_capacity(BETWEEN, File::from(file)))
 }
 
 fn is_not_pollable(err: &io::Error) -> bool {

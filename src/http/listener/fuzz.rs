@@ -48,6 +48,19 @@ pub fn read(bytes: &[u8], piece: usize) -> Vec<Outcome> {
     outcomes
 }
 
+/// Reads requests from `bytes` and counts them: what the benchmark times.
+pub fn count(bytes: &[u8]) -> usize {
+    let limits = Limits {
+        head: 64 * 1024,
+        headers: 100,
+        body: 4096,
+    };
+    let mut reader = Reader::default();
+    reader.input.push(bytes);
+    let requests = std::iter::from_fn(|| reader.next(&limits).ok().flatten());
+    requests.map(std::hint::black_box).count()
+}
+
 /// Lets a whole connection read `bytes` in two parts and then the end, and returns all that it sends.
 pub fn converse(bytes: &[u8], split: usize) -> Vec<u8> {
     let (mut client, server) = UnixStream::pair().expect("a pair of sockets");

@@ -4,6 +4,7 @@ mod http;
 mod misc;
 mod msg;
 mod roundtrip;
+mod scale;
 mod server;
 mod spin;
 mod stats;
@@ -50,12 +51,12 @@ pub struct Opts {
     pub label: String,
 }
 
-const USAGE: &str = "loadgen <roundtrip|cancel|memory|startup|shutdown> --transport stdio|http --proto modern|legacy
+const USAGE: &str = "loadgen <roundtrip|cancel|memory|scale|startup|shutdown> --transport stdio|http --proto modern|legacy
   --server-cmd \"program args\"   spawned for each run; an HTTP server prints `LISTENING ip:port` (or unix:path) on stderr
   --addr ip:port|unix:path       HTTP only, instead of --server-cmd (roundtrip)
   --path /mcp  --accept \"application/json, text/event-stream\"
   --server-cpu N --client-cpu N  pin the two sides
-  --connections N                HTTP keep-alive connections; calls in flight for memory and shutdown
+  --connections N                HTTP keep-alive connections; calls in flight for memory, scale and shutdown
   --inflight N                   stdio: requests kept outstanding
   --payload BYTES  --warmup-s S  --duration-s S  --runs N  --label TEXT
   --max-foreign CPUS (0.1)       repeat a run during which other processes used more than this
@@ -284,6 +285,17 @@ fn run(o: &Opts) -> io::Result<String> {
             }
             out = out.raw("runs", array(all));
         }
+        "scale" => {
+            let mut all = Vec::new();
+            for _ in 0..o.runs {
+                let (mut server, target) = o.start()?;
+                let s = server
+                    .as_mut()
+                    .ok_or_else(|| io::Error::other("scale needs --server-cmd"))?;
+                all.push(scale::run(o, target.as_ref(), s)?);
+            }
+            out = out.raw("runs", array(all));
+        }
         "startup" => {
             let mut us = Vec::new();
             let mut last = server::Usage::default();
@@ -326,6 +338,10 @@ fn main() {
             std::process::exit(2);
         }
     };
+    // A server with a connection for each of thousands of calls inherits this.
+    if let Err(e) = sys::raise_descriptors() {
+        eprintln!("cannot raise the number of descriptors: {e}");
+    }
     if let Some(cpu) = o.client_cpu {
         if let Err(e) = sys::pin(cpu) {
             eprintln!("cannot pin to CPU {cpu}: {e}");

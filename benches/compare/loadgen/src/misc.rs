@@ -1,5 +1,6 @@
 //! Memory under load, start-up and shutdown.
 use std::io::{self, Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use crate::http::{self, Target};
@@ -18,30 +19,12 @@ pub fn memory(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Res
         stdio::handshake(server, &mut next_id)?;
     }
     // One call first, so that lazily made state is not billed to the load.
-    match target {
-        Some(t) => {
-            let (mut c, s) = http::open(t, &mut next_id)?;
-            next_id += 1;
-            let r = http::exchange(
-                &mut c,
-                &t.post(
-                    &msg::echo(o.proto, next_id, "x"),
-                    "tools/call",
-                    Some("echo"),
-                    s.as_deref(),
-                ),
-            )?;
-            if !msg::is_success(&r.body) {
-                return Err(io::Error::other("echo failed"));
-            }
-        }
-        None => {
-            next_id += 1;
-            let m = msg::echo(o.proto, next_id, "x");
-            stdio::write_line(server.stdin.as_mut().expect("stdio"), &m)?;
-            stdio::read_line(server.stdout.as_mut().expect("stdio"))?;
-        }
-    }
+    let mut one = match target {
+        Some(t) => Some(http::open(t, &mut next_id)?),
+        None => None,
+    };
+    echo_once(o, target, server, one.as_mut(), &mut next_id)?;
+    drop(one);
     std::thread::sleep(Duration::from_millis(500));
     let idle = server.usage();
     let n = o.connections;
@@ -94,6 +77,34 @@ pub fn memory(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Res
         .finish())
 }
 
+/// One call that is answered, on a connection that stays.
+pub fn echo_once(
+    o: &Opts,
+    target: Option<&Target>,
+    server: &mut Server,
+    connection: Option<&mut (TcpStream, Option<String>)>,
+    next_id: &mut u64,
+) -> io::Result<()> {
+    *next_id += 1;
+    let m = msg::echo(o.proto, *next_id, "x");
+    let answer = match (target, connection) {
+        (Some(t), Some((c, session))) => {
+            let post = t.post(&m, "tools/call", Some("echo"), session.as_deref());
+            http::exchange(c, &post)?.body
+        }
+        _ => {
+            stdio::write_line(server.stdin.as_mut().expect("stdio"), &m)?;
+            stdio::read_line(server.stdout.as_mut().expect("stdio"))?
+        }
+    };
+    if msg::is_success(&answer) && msg::response_id(&answer) == Some(*next_id) {
+        return Ok(());
+    }
+    Err(io::Error::other(
+        String::from_utf8_lossy(&answer).into_owned(),
+    ))
+}
+
 fn usage_json(u: &Usage) -> String {
     Obj::new()
         .int("rss_kb", u.rss_kb)
@@ -103,7 +114,7 @@ fn usage_json(u: &Usage) -> String {
 }
 
 /// Counts marks until `n` came or `limit` passed; also the stamp of the last one.
-fn count(
+pub fn count(
     server: &Server,
     n: usize,
     limit: Duration,
