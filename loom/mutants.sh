@@ -228,6 +228,8 @@ mutant 'calls, table: whoever waits for the last call does not look again' serve
     'if !self.entries().is_idle() {' 'if true {'
 mutant 'calls, table: the last call tells nobody' server/inflight.rs \
     'self.0.idle.notify(usize::MAX);' ''
+mutant 'calls, table: a call enters that nobody tells of the end' server/inflight.rs \
+    'if entries.shut {' 'if false && entries.shut {'
 mutant 'calls, feed: the reader is not woken' server/feed.rs \
     'change(&mut state);
         let waker = state.waker.take();' \

@@ -173,10 +173,7 @@ pub(crate) fn run(
         caller,
     };
     let outcome = if peer.server.is_closed() {
-        Err(Refusal::new(
-            503,
-            RpcError::new(RpcError::INTERNAL_ERROR, "The server is closing"),
-        ))
+        Err(closing())
     } else {
         match route {
             Route::Handshake => arrival.handshake(),
@@ -188,6 +185,11 @@ pub(crate) fn run(
         Ok(intake) => intake,
         Err(refusal) => Intake::Answer(Answer::refusal(Some(&arrival.id), &refusal)),
     }
+}
+
+fn closing() -> Refusal {
+    let error = RpcError::new(RpcError::INTERNAL_ERROR, "The server is closing");
+    Refusal::new(503, error)
 }
 
 /// A request on its way to its handler.
@@ -622,6 +624,8 @@ impl Arrival<'_> {
                     400,
                     RpcError::invalid_request("Invalid request: 'id' is in use"),
                 ),
+                // It was not when this request came.
+                Refused::Shut => closing(),
                 Refused::Full => {
                     let message = format!("Too many requests in flight: at most {most}");
                     Refusal::new(503, RpcError::new(RpcError::INTERNAL_ERROR, message))
