@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Breaks Signal, or what calls share, in one way after the other, in a copy, and expects the models to notice each, or
-# the tests where no model can.
+# Breaks Signal, what calls share, or the reading of standard input, in one way after the other, in a copy, and expects the
+# models to notice each, or the tests where no model can.
 #
 #     loom/mutants.sh             all of them
 #     loom/mutants.sh ledger      those whose name contains the word
@@ -36,12 +36,18 @@ tests() {
         --test signal_alarm --test signal --test signal_counts "$@")
 }
 
-# Which models are of a file, how it is built, and which tests may notice what no model can.
+# How a file is built, which models are of it, and which tests may notice what no model can; `true` for none.
 know() {
     case $1 in
-        server/*) of=calls:: build=(models --no-run) noticed=true ;;
-        *) of=signals:: build=(library) noticed=tests ;;
+        server/*) build=(models --no-run) models=(models calls::) tests=true ;;
+        stdio/*) build=(readers --no-run) models=true tests=readers ;;
+        *) build=(library) models=(models signals::) tests=tests ;;
     esac
+}
+
+# Each mutant of theirs blocks a process, and is noticed after a minute.
+readers() {
+    (cd "$copy/crate" && timeout 600 cargo test --quiet --no-default-features --features stdio --test it "$@" readiness::)
 }
 
 library() {
@@ -69,9 +75,9 @@ mutant() {
         exit 1
     }
     applied=$((applied + 1))
-    if ! models "$of" >"$copy/log" 2>&1; then
+    if ! "${models[@]}" >"$copy/log" 2>&1; then
         echo "found by a model: $name"
-    elif ! "$noticed" >"$copy/log" 2>&1; then
+    elif ! "$tests" >"$copy/log" 2>&1; then
         echo "found by a test:  $name"
     else
         echo "SURVIVED:         $name"
@@ -228,11 +234,29 @@ mutant 'calls, table: whoever waits for the last call does not look again' serve
     'if !self.entries().is_idle() {' 'if true {'
 mutant 'calls, table: the last call tells nobody' server/inflight.rs \
     'self.0.idle.notify(usize::MAX);' ''
+mutant 'calls, table: a call enters that nobody tells of the end' server/inflight.rs \
+    'if entries.shut {' 'if false && entries.shut {'
 mutant 'calls, feed: the reader is not woken' server/feed.rs \
     'change(&mut state);
         let waker = state.waker.take();' \
     'change(&mut state);
         let waker: Option<Waker> = None;'
+
+reader=stdio/unix.rs
+mutant 'readers: a terminal is read on old news' $reader \
+    'None => (file, Reads::Shared),
+        },
+        _ => (file, Reads::Shared),' \
+    'None => (file, Reads::Shared),
+        },
+        _ => (file, Reads::Own),'
+mutant 'readers: a pipe is not made our own' $reader \
+    'FileType::Fifo => match reopen(&file, OFlags::RDONLY) {
+            Some(own)' \
+    'FileType::Fifo => match Some(file.try_clone()?) {
+            Some(own)'
+mutant 'readers: a socket is read until something comes' $reader \
+    'recv(file, buffer, RecvFlags::DONTWAIT)' 'recv(file, buffer, RecvFlags::empty())'
 
 echo "$applied mutants, $survivors survived"
 [[ $applied -gt 0 && $survivors -eq 0 ]]

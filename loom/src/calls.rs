@@ -461,6 +461,27 @@ fn a_task_is_owned_by_its_own_call_and_never_dropped_before_its_end() {
 }
 
 #[test]
+fn a_call_that_comes_while_all_are_aborted_is_aborted_or_refused() {
+    model("abort all × enter", 5, 5, || {
+        let peer = Arc::new(Peer::default());
+        let first = enter(&peer, 1);
+        let closing = thread::spawn({
+            let peer = peer.clone();
+            move || peer.inflight.abort_all(&Reason::ServerClosed)
+        });
+        let second = Call::new(&peer, 2);
+        let entered = peer.inflight.insert(&second, MOST);
+        closing.join().unwrap();
+        assert!(first.signal.is_aborted());
+        match entered {
+            Ok(()) => assert!(second.signal.is_aborted()),
+            Err(refused) => assert_eq!(refused, Refused::Shut),
+        }
+        peer.inflight.clear();
+    });
+}
+
+#[test]
 fn clearing_the_table_meets_calls_that_settle() {
     model("clear × settle × drained", 5, 55, || {
         let peer = Arc::new(Peer::default());

@@ -179,10 +179,7 @@ pub(crate) fn run(
         caller,
     };
     let outcome = if peer.server.is_closed() {
-        Err(Refusal::new(
-            503,
-            RpcError::new(RpcError::INTERNAL_ERROR, "The server is closing"),
-        ))
+        Err(closing())
     } else {
         match route {
             Route::Handshake => arrival.handshake(),
@@ -199,6 +196,11 @@ pub(crate) fn run(
         }
         Err(refusal) => refuse(&method, &arrival.id, &refusal),
     }
+}
+
+fn closing() -> Refusal {
+    let error = RpcError::new(RpcError::INTERNAL_ERROR, "The server is closing");
+    Refusal::new(503, error)
 }
 
 /// A request on its way to its handler.
@@ -633,6 +635,8 @@ impl Arrival<'_> {
                     400,
                     RpcError::invalid_request("Invalid request: 'id' is in use"),
                 ),
+                // It was not when this request came.
+                Refused::Shut => closing(),
                 Refused::Full => {
                     let message = format!("Too many requests in flight: at most {most}");
                     Refusal::new(503, RpcError::new(RpcError::INTERNAL_ERROR, message))

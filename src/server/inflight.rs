@@ -32,6 +32,8 @@ struct Entries {
     subscriptions: usize,
     /// How many calls have left the table, and are about to hand over their answer.
     leaving: usize,
+    /// Everything was told to end: what came now would not be told.
+    shut: bool,
 }
 
 impl Entries {
@@ -79,6 +81,8 @@ pub(crate) enum Refused {
     Duplicate,
     /// As many calls run as may.
     Full,
+    /// All calls have been told to end.
+    Shut,
 }
 
 impl Inflight {
@@ -90,6 +94,9 @@ impl Inflight {
 
     pub(crate) fn insert(&self, call: &Arc<Call>, most: usize) -> Result<(), Refused> {
         let mut entries = self.entries();
+        if entries.shut {
+            return Err(Refused::Shut);
+        }
         let subscription = call.is_subscription();
         // Subscriptions have a bound of their own.
         if !subscription && entries.running() >= most {
@@ -166,8 +173,9 @@ impl Inflight {
             .collect()
     }
 
-    /// Fires the signal of every call. Answers may still leave. Subscriptions end.
+    /// Fires the signal of every call, and lets no other in. Answers may still leave. Subscriptions end.
     pub(crate) fn abort_all(&self, reason: &Reason) {
+        self.entries().shut = true;
         // Not under the lock: what a signal wakes may come back here.
         for call in self.calls() {
             call.abort(reason.clone());

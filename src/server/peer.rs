@@ -61,6 +61,10 @@ impl Peer {
             next_key: AtomicI64::new(0),
         });
         server.register(&peer);
+        if server.is_closed() {
+            // Whoever closed the server may have looked for peers before there was this one.
+            peer.feed.close();
+        }
         peer
     }
 

@@ -114,7 +114,10 @@ impl Bus {
             let message = format!("Too many open subscriptions: at most {most}");
             return Err(RpcError::new(RpcError::INTERNAL_ERROR, message));
         }
-        call.say(acknowledgment);
+        if !call.say(acknowledgment) {
+            // It has been ended meanwhile, and nobody would remove it.
+            return Ok(());
+        }
         open.push(Arc::new(Subscription {
             call: call.clone(),
             honoured: sorted,

@@ -261,6 +261,18 @@ fn an_idle_connection_ends_at_once() {
     within("the end of an idle connection", test);
 }
 
+// An application may be told to stop before its server has begun to serve.
+#[test]
+fn a_connection_of_a_server_that_is_closed_already_ends_at_once() {
+    let server = echo_server(stage::limits());
+    within("the close", server.close(Duration::ZERO));
+    let (their_input, _input) = testing::pipe(4096);
+    let mut output = Vec::new();
+    let serving = lines::serve(&server, their_input, &mut output);
+    within("the end of the connection", serving).unwrap();
+    assert!(output.is_empty());
+}
+
 // What a handler held is given back when the connection has ended: children are killed, files closed.
 #[test]
 fn when_serve_returns_no_handler_is_left() {
