@@ -234,7 +234,7 @@ fn a_question_that_would_break_the_protocol_is_not_put() {
     });
     let labelled = Tool::new("labelled", async |_: NoInput, cx: Context| {
         let mut message = SamplingMessage::user("Name a prime.");
-        message.meta.insert("com.mcp/x".into(), json!(1));
+        message.meta.insert("com.mcp/x-".into(), json!(1));
         cx.sample("labelled", question().message(message)).await?;
         Ok::<_, HandlerError>("done")
     });
@@ -269,7 +269,7 @@ fn a_question_that_would_break_the_protocol_is_not_put() {
         "{told:?}"
     );
     assert!(told[1].contains("do not pair up"), "{told:?}");
-    assert!(told[2].contains(r#"the key "com.mcp/x" of"#), "{told:?}");
+    assert!(told[2].contains(r#"the key "com.mcp/x-" of"#), "{told:?}");
 }
 
 #[test]

@@ -236,9 +236,9 @@ fn meta(key: &str) -> Map<String, Value> {
 
 // R28
 #[test]
-fn keys_of_metadata_that_break_the_grammar_or_are_the_protocols_are_refused_and_named() {
-    let kept = r#"the key "io.modelcontextprotocol/x" of `_meta` has a prefix that is kept for the protocol"#;
-    let key = "io.modelcontextprotocol/x";
+fn keys_of_metadata_that_break_the_grammar_are_refused_and_named() {
+    let kept = r#"the key "com.example/-x" of `_meta` has a name that is not letters and digits, with '-', '_' and '.' in between"#;
+    let key = "com.example/-x";
     refused(
         builder().tool(tool("t").meta(meta(key))),
         &format!("tool \"t\": {kept}"),
@@ -285,7 +285,7 @@ fn keys_of_metadata_that_break_the_grammar_or_are_the_protocols_are_refused_and_
 // R28
 #[test]
 fn keys_of_metadata_in_results_are_checked_before_they_leave() {
-    const KEY: &str = "com.mcp/x";
+    const KEY: &str = "com.mcp/x-";
     let told = Arc::new(Mutex::new(Vec::new()));
     let tell = told.clone();
     let link = ResourceInfo::new("a:b", "b").meta(meta(KEY));
@@ -334,7 +334,6 @@ fn keys_of_metadata_in_results_are_checked_before_they_leave() {
         }
     });
     let told = told.lock().unwrap();
-    let expected =
-        r#"the result: the key "com.mcp/x" of `_meta` has a prefix that is kept for the protocol"#;
+    let expected = r#"the result: the key "com.mcp/x-" of `_meta` has a name that is not letters and digits, with '-', '_' and '.' in between"#;
     assert_eq!(*told, vec![expected; cases + 2]);
 }
