@@ -41,8 +41,8 @@ def measure(transport, server, count):
     if out.returncode:
         sys.exit(f"{transport}, {count} waiting, {server!r}: exit {out.returncode}\n{out.stderr[-800:]}")
     runs = json.loads(out.stdout.strip().splitlines()[-1])["runs"]
-    if len({run["threads"] for run in runs}) > 1:
-        print(f"threads differ: {[run['threads'] for run in runs]}")
+    if any(run["threads"] != run["idle_threads"] for run in runs):
+        print(f"threads when idle and when busy: {[(run['idle_threads'], run['threads']) for run in runs]}")
     return {figure: statistics.median(run[figure] for run in runs) for figure in FIGURES} | {"threads": runs[0]["threads"]}
 
 

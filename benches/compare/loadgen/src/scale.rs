@@ -31,7 +31,7 @@ pub fn run(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result
     echo_once(o, target, server, one.as_mut(), &mut next_id)?;
     std::thread::sleep(Duration::from_millis(200));
     let idle = server.usage();
-    let mut busy_kb = idle.rss_kb;
+    let mut busy = idle;
     let mut meanwhile = 0;
     for round in 0..rounds {
         let mut conns: Vec<TcpStream> = Vec::new();
@@ -59,12 +59,11 @@ pub fn run(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result
         )?;
         if round == 0 {
             std::thread::sleep(Duration::from_millis(200));
-            let before = server.usage();
-            busy_kb = before.rss_kb;
+            busy = server.usage();
             for _ in 0..o.samples {
                 echo_once(o, target, server, one.as_mut(), &mut next_id)?;
             }
-            meanwhile = server.usage().cpu_ns - before.cpu_ns;
+            meanwhile = server.usage().cpu_ns - busy.cpu_ns;
         }
         match target {
             Some(_) => drop(conns),
@@ -92,9 +91,10 @@ pub fn run(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result
         )
         .num(
             "bytes_per_call",
-            busy_kb.saturating_sub(idle.rss_kb) as f64 * 1024.0 / n.max(1) as f64,
+            busy.rss_kb.saturating_sub(idle.rss_kb) as f64 * 1024.0 / n.max(1) as f64,
         )
-        .int("threads", server.usage().threads)
+        .int("idle_threads", idle.threads)
+        .int("threads", busy.threads)
         .finish())
 }
 
