@@ -1,9 +1,8 @@
 //! Memory under load, start-up and shutdown.
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::http::{self, Target};
+use crate::http::{self, Stream, Target};
 use crate::msg::{self, Proto};
 use crate::server::{Mark, Server, Usage};
 use crate::stats::Obj;
@@ -82,7 +81,7 @@ pub fn echo_once(
     o: &Opts,
     target: Option<&Target>,
     server: &mut Server,
-    connection: Option<&mut (TcpStream, Option<String>)>,
+    connection: Option<&mut (Stream, Option<String>)>,
     next_id: &mut u64,
 ) -> io::Result<()> {
     *next_id += 1;

@@ -1,9 +1,8 @@
 //! What a call costs while many others wait.
 use std::io;
-use std::net::TcpStream;
 use std::time::Duration;
 
-use crate::http::{self, Target};
+use crate::http::{self, Stream, Target};
 use crate::misc::{count, echo_once};
 use crate::msg::{self, Proto};
 use crate::server::{Mark, Server};
@@ -34,11 +33,11 @@ pub fn run(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result
     let mut busy = idle;
     let mut meanwhile = 0;
     for round in 0..rounds {
-        let mut conns: Vec<TcpStream> = Vec::new();
+        let mut conns: Vec<Stream> = Vec::new();
         let first = next_id + 1;
         for _ in 0..n {
             next_id += 1;
-            let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds);
+            let m = msg::slow(o.proto, next_id, &next_id.to_string(), o.seconds, false);
             match target {
                 Some(t) => {
                     // A client that has had its handshake needs no new one to call.
