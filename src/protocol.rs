@@ -15,9 +15,10 @@
 //! # Metadata
 //!
 //! `meta` of definitions, results and contents is the author's. A key is a name – letters and digits, with `-`, `_` and
-//! `.` in between – after a prefix of the author's own, such as `com.example/`. Prefixes whose second label is
-//! `modelcontextprotocol` or `mcp` are the protocol's. A server refuses other keys: those of a definition when it is
-//! registered, and a result that has one is an unexpected failure. The error names the key.
+//! `.` in between – after a prefix of the author's own, such as `com.example/`. A server refuses what is no key: in a
+//! definition when it is registered; a result that has it is an unexpected failure. The error names the key. Prefixes whose
+//! second label is `modelcontextprotocol` or `mcp` are for the protocol and its extensions; what the server itself writes
+//! there wins.
 
 pub(crate) mod base64;
 mod invalid;
