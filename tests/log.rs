@@ -5,12 +5,13 @@
 mod client;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_channel::{Receiver, Sender};
 use log::{Level, LevelFilter, Log, Metadata, Record};
 use serde::Deserialize;
+use smol::Executor;
 use smol_mcp::protocol::{Elicit, FormSchema, ResourceInfo, ResourceTemplateInfo, ToolResult};
 use smol_mcp::{
     Context, HandlerError, NoInput, Resource, ResourceTemplate, Server, Structured, Tool,
@@ -95,7 +96,7 @@ struct Input {
     n: u32,
 }
 
-fn server() -> Server {
+fn server(executor: &Arc<Executor<'static>>) -> Server {
     let never = async |_: NoInput, _: Context| std::future::pending::<()>().await;
     let heeds = async |_: NoInput, cx: Context| -> Result<(), HandlerError> {
         cx.signal().aborted().await;
@@ -146,6 +147,7 @@ fn server() -> Server {
             )
             .expect("a template"),
         )
+        .executor(executor.clone())
         .build()
         .expect("a server")
 }
@@ -167,10 +169,13 @@ fn cancel(id: u32) -> String {
 
 fn with(level: LevelFilter, test: impl AsyncFnOnce(&mut Client, &Lines)) {
     let lines = Lines::at(level);
-    client::with(&server(), async |client| {
-        test(client, &lines).await;
+    let executor = Arc::new(Executor::new());
+    client::with(&server(&executor), async |client| {
+        executor.run(test(client, &lines)).await;
         lines.expect_no_more();
     });
+    // What handlers say that are dropped now is not for the next test.
+    while executor.try_tick() {}
 }
 
 #[test]
