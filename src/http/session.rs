@@ -25,7 +25,7 @@ use crate::protocol::Version;
 use crate::protocol::jsonrpc::{Id, Request, RpcError};
 use crate::random;
 use crate::server::call::Call;
-use crate::server::dispatch::{self, Intake};
+use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal, Wait};
 
@@ -304,10 +304,10 @@ pub(super) fn begin(
     endpoint: &Inner,
     head: &Head<'_>,
     request: Request<'_>,
-    signal: &Signal,
+    caller: Caller<'_>,
 ) -> Response<Body> {
     let Some(sessions) = &endpoint.sessions else {
-        return shake_hands(&endpoint.crowd, request, signal);
+        return shake_hands(&endpoint.crowd, request, caller);
     };
     if matches!(find(endpoint, head), Found::Session(_)) {
         let error = RpcError::invalid_request("Invalid request: already initialized");
@@ -330,7 +330,7 @@ pub(super) fn begin(
     };
     let peer = Peer::new(&endpoint.server.0, Kind::Session);
     let id = request.id.clone();
-    let mut response = shake_hands(&peer, request, signal);
+    let mut response = shake_hands(&peer, request, caller);
     if peer.legacy_version().is_some() {
         let value = HeaderValue::from_str(&name).expect("hexadecimal digits");
         response.headers_mut().insert(SESSION_ID, value);
@@ -341,8 +341,8 @@ pub(super) fn begin(
     response
 }
 
-fn shake_hands(peer: &Arc<Peer>, request: Request<'_>, signal: &Signal) -> Response<Body> {
-    match dispatch::run(peer, request, Route::Handshake, None, signal) {
+fn shake_hands(peer: &Arc<Peer>, request: Request<'_>, caller: Caller<'_>) -> Response<Body> {
+    match dispatch::run(peer, request, Route::Handshake, None, caller) {
         Intake::Answer(answer) => json(answer.status, answer.body),
         Intake::Silent | Intake::Call(_) => json(500, era::refuse(None, &RpcError::internal())),
     }
