@@ -69,9 +69,9 @@ fn mark(what: &str, tag: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// The server with its two tools.
+/// The server with its two tools, whose handlers run within what serves it unless there is an executor.
 pub fn server(
-    executor: &Arc<Executor<'static>>,
+    executor: Option<&Arc<Executor<'static>>>,
     message_bytes: Option<usize>,
 ) -> Result<Server, smol_mcp::Error> {
     let echo = Tool::new("echo", echo)
@@ -93,12 +93,14 @@ pub fn server(
     let mut limits = Limits::default();
     limits.calls_per_peer = 200_000;
     limits.message_bytes = message_bytes.unwrap_or(limits.message_bytes);
-    Server::builder("bench", env!("CARGO_PKG_VERSION"))
+    let mut builder = Server::builder("bench", env!("CARGO_PKG_VERSION"))
         .tool(echo)
         .tool(slow)
-        .executor(executor.clone())
-        .limits(limits)
-        .build()
+        .limits(limits);
+    if let Some(executor) = executor {
+        builder = builder.executor(executor.clone());
+    }
+    builder.build()
 }
 
 async fn listen(most: Option<usize>) -> io::Result<http::Listener> {
@@ -123,11 +125,15 @@ fn with_options(listener: http::Listener, most: Option<usize>) -> http::Listener
 }
 
 #[cfg(feature = "tide")]
-async fn serve_tide(server: &Server, listener: http::Listener) -> io::Result<()> {
+async fn serve_tide(most: Option<usize>) -> Result<(), Box<dyn Error>> {
+    // A router knows nothing of what serves it: without an executor handlers would run on smol's global one.
+    let executor = Arc::new(Executor::new());
+    let server = server(Some(&executor), most)?;
     let mut app = tide::new();
-    app.at("/mcp").all(smol_mcp::tide::endpoint(server));
-    let listener = smol_mcp::tide::listener(listener);
-    app.listen(listener.closes_with(server)).await
+    app.at("/mcp").all(smol_mcp::tide::endpoint(&server));
+    let listener = smol_mcp::tide::listener(listen(most).await?);
+    let serving = app.listen(listener.closes_with(&server));
+    Ok(executor.run(serving).await?)
 }
 
 fn endpoint(server: &Server) -> http::Endpoint {
@@ -135,18 +141,14 @@ fn endpoint(server: &Server) -> http::Endpoint {
 }
 
 /// Everything runs on the thread that calls it.
-async fn serve(
-    mode: &str,
-    most: Option<usize>,
-    executor: &Arc<Executor<'static>>,
-) -> Result<(), Box<dyn Error>> {
-    let server = server(executor, most)?;
+async fn serve(mode: &str, most: Option<usize>) -> Result<(), Box<dyn Error>> {
+    let server = server(None, most)?;
     match mode {
         "stdio" => stdio::serve(&server).await?,
         "http" => http::serve_on(listen(most).await?, endpoint(&server)).await?,
         "unix" => http::serve_on(listen_unix(most).await?, endpoint(&server)).await?,
         #[cfg(feature = "tide")]
-        "tide" => serve_tide(&server, listen(most).await?).await?,
+        "tide" => serve_tide(most).await?,
         _ => return Err("usage: bench stdio|http|unix|tide".into()),
     }
     Ok(())
@@ -155,6 +157,5 @@ async fn serve(
 fn main() -> Result<(), Box<dyn Error>> {
     let mode = env::args().nth(1).unwrap_or_default();
     let most = env::args().nth(2).map(|bytes| bytes.parse()).transpose()?;
-    let executor = Arc::new(Executor::new());
-    smol::block_on(executor.run(serve(&mode, most, &executor)))
+    smol::block_on(serve(&mode, most))
 }

@@ -1,7 +1,7 @@
 //! The smallest server: one tool over stdio, from a plain `fn main` without any executor.
 //!
-//! `block_on` is all there is to start. What a handler waits for runs on smol's global executor, which comes into being
-//! with the first handler that waits; the example `embedded` brings an executor of its own.
+//! `block_on` is all there is to start: handlers that wait run within it, side by side. The example `embedded` brings an
+//! executor of its own.
 //!
 //! Run it, then type a line such as
 //! `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"you"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`

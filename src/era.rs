@@ -6,15 +6,15 @@
 pub(crate) mod asking;
 pub(crate) mod legacy;
 pub(crate) mod modern;
+mod reply;
 
 use serde_core::Serialize;
 use serde_json::{Map, Value};
 
+pub(crate) use self::reply::Reply;
 use crate::Principal;
 use crate::protocol::jsonrpc::{self, Id, Request, RpcError};
-use crate::protocol::{
-    Cache, Completion, Implementation, Invalid, PromptResult, ReadResult, ToolResult, Version, meta,
-};
+use crate::protocol::{Cache, Implementation, Version, meta};
 
 /// What a request asks for, in whatever era.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,31 +285,6 @@ pub(crate) fn has_polling(version: Version) -> bool {
 /// Tells whether an array of messages may arrive under this revision.
 pub(crate) fn has_batches(version: Version) -> bool {
     version == Version::V2025_03_26
-}
-
-/// What a request came to, before its era has stamped it.
-#[derive(Debug)]
-pub(crate) enum Reply {
-    Tool(ToolResult),
-    Read(ReadResult),
-    Prompt(PromptResult),
-    Completion(Completion),
-    /// The client is to be asked something, then to come again (modern alone).
-    InputRequired(asking::InputRequired),
-    /// The server ends a subscription (modern alone).
-    Closing(Id),
-}
-
-impl Reply {
-    /// Finds what its author did wrong.
-    pub(crate) fn check(&self) -> Result<(), Invalid> {
-        match self {
-            Reply::Tool(result) => result.check_meta(),
-            Reply::Read(result) => result.check_meta(),
-            Reply::Prompt(result) => result.check_meta(),
-            Reply::Completion(_) | Reply::InputRequired(_) | Reply::Closing(_) => Ok(()),
-        }
-    }
 }
 
 /// What a server puts on its results.

@@ -38,7 +38,8 @@ const UNANSWERABLE: u32 = 16;
 
 /// Serves one client until the end of its input, or until the server is closed.
 ///
-/// Requests run concurrently; answers leave in the order in which handlers end. At the end of input every running
+/// Requests run concurrently, within this future unless the server was [given an executor](crate::Builder::executor);
+/// answers leave in the order in which handlers end. At the end of input every running
 /// handler's signal fires with [`Reason::Closed`]; what finishes within [`Limits::grace`](crate::Limits::grace) is
 /// still answered, then the handlers that run on are dropped. A line over
 /// [`Limits::message_bytes`](crate::Limits::message_bytes) is answered with an error, and the next one is served.

@@ -14,6 +14,7 @@ mod handlers;
 pub(crate) mod inflight;
 pub(crate) mod journal;
 mod messages;
+mod methods;
 mod outgoing;
 pub(crate) mod outlet;
 pub(crate) mod peer;
@@ -51,12 +52,13 @@ pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
 pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
 pub use self::tools::{Tool, ToolHandler};
 
-use self::around::Hook;
+use self::around::{Hook, RunAround};
 use self::call::Call;
 use self::dispatch::Completer;
 use self::inflight::DROPPING;
+use self::methods::Methods;
 use self::peer::Peer;
-use self::registry::{Listed, Registry};
+use self::registry::{Item, Items, Registry};
 use self::seal::Seal;
 use self::subscriptions::{Bus, Change};
 use crate::era::{Offers, Stamp};
@@ -92,6 +94,8 @@ pub(crate) struct Inner {
     pub(crate) resources: Registry<Resource>,
     pub(crate) templates: Registry<ResourceTemplate>,
     pub(crate) prompts: Registry<Prompt>,
+    /// How what is offered beside tools is served.
+    pub(crate) methods: Methods,
     pub(crate) completer: Option<Completer>,
     pub(crate) seal: Seal,
     pub(crate) bus: Bus,
@@ -123,6 +127,8 @@ pub(crate) struct Hooks {
     pub(crate) on_progress: Option<Box<OnProgressed>>,
     /// What runs around calls, from the outside in.
     pub(crate) around: Vec<Hook>,
+    /// Begins a call with all that runs around it, if anything does.
+    pub(crate) run_around: Option<RunAround>,
 }
 
 /// An unexpected failure of a handler, as the operator sees it. The client has read a generic text.
@@ -257,15 +263,14 @@ impl Server {
     /// # Ok::<_, smol_mcp::Error>(())
     /// ```
     pub fn add_tool(&self, tool: Tool) -> Result<(), crate::Error> {
-        tool.check()?;
-        self.add(&self.0.tools, "tool", tool, List::Tools)
+        self.add(self.0.tools.items(), Arc::new(tool), List::Tools)
     }
 
     /// Takes a tool away while the server runs. Calls of it that run are not touched.
     ///
     /// Returns whether there was one.
     pub fn remove_tool(&self, name: &str) -> bool {
-        self.remove(&self.0.tools, name, List::Tools)
+        self.remove(self.0.tools.items(), name, List::Tools)
     }
 
     /// Adds a resource while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
@@ -274,13 +279,13 @@ impl Server {
     ///
     /// Those of [`add_tool`](Self::add_tool).
     pub fn add_resource(&self, resource: Resource) -> Result<(), crate::Error> {
-        resource.check()?;
-        self.add(&self.0.resources, "resource", resource, List::Resources)
+        let list = List::Resources;
+        self.add(self.0.resources.items(), Arc::new(resource), list)
     }
 
     /// Takes a resource away while the server runs.
     pub fn remove_resource(&self, uri: &str) -> bool {
-        self.remove(&self.0.resources, uri, List::Resources)
+        self.remove(self.0.resources.items(), uri, List::Resources)
     }
 
     /// Adds a family of resources while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
@@ -289,14 +294,13 @@ impl Server {
     ///
     /// Those of [`add_tool`](Self::add_tool).
     pub fn add_resource_template(&self, template: ResourceTemplate) -> Result<(), crate::Error> {
-        template.check()?;
         let list = List::Resources;
-        self.add(&self.0.templates, "resource template", template, list)
+        self.add(self.0.templates.items(), Arc::new(template), list)
     }
 
     /// Takes a family of resources away while the server runs.
     pub fn remove_resource_template(&self, pattern: &str) -> bool {
-        self.remove(&self.0.templates, pattern, List::Resources)
+        self.remove(self.0.templates.items(), pattern, List::Resources)
     }
 
     /// Adds a prompt while the server runs, as [`add_tool`](Self::add_tool) adds a tool.
@@ -305,13 +309,12 @@ impl Server {
     ///
     /// Those of [`add_tool`](Self::add_tool).
     pub fn add_prompt(&self, prompt: Prompt) -> Result<(), crate::Error> {
-        prompt.check()?;
-        self.add(&self.0.prompts, "prompt", prompt, List::Prompts)
+        self.add(self.0.prompts.items(), Arc::new(prompt), List::Prompts)
     }
 
     /// Takes a prompt away while the server runs.
     pub fn remove_prompt(&self, name: &str) -> bool {
-        self.remove(&self.0.prompts, name, List::Prompts)
+        self.remove(self.0.prompts.items(), name, List::Prompts)
     }
 
     /// Tells clients that a list has changed, although it was not changed here: its entries may read differently now.
@@ -330,13 +333,7 @@ impl Server {
         subscriptions::publish(&self.0, Change::Resource(uri));
     }
 
-    fn add<T: Listed>(
-        &self,
-        registry: &Registry<T>,
-        what: &str,
-        item: T,
-        list: List,
-    ) -> Result<(), crate::Error> {
+    fn add(&self, items: &Items, item: Item, list: List) -> Result<(), crate::Error> {
         let offers = &self.0.offers;
         let offered = match list {
             List::Tools => offers.tools,
@@ -344,18 +341,18 @@ impl Server {
             List::Resources => offers.resources,
         };
         if !offered {
-            let key = item.key();
+            let (what, key) = (item.what(), item.key());
             return Err(crate::Error::definition(format!(
                 "{what} {key:?}: the server was built without any, and without `list_changed` for them"
             )));
         }
-        registry.add(what, item)?;
+        items.add(item)?;
         self.list_changed(list);
         Ok(())
     }
 
-    fn remove<T: Listed>(&self, registry: &Registry<T>, key: &str, list: List) -> bool {
-        let removed = registry.remove(key).is_some();
+    fn remove(&self, items: &Items, key: &str, list: List) -> bool {
+        let removed = items.remove(key).is_some();
         if removed {
             self.list_changed(list);
         }
@@ -415,6 +412,11 @@ impl Inner {
     /// What runs around calls, from the outside in.
     pub(crate) fn around(&self) -> &[Hook] {
         &self.hooks.around
+    }
+
+    /// How a call is begun that something runs around.
+    fn run_around(&self) -> Option<RunAround> {
+        self.hooks.run_around
     }
 
     pub(crate) fn stamp(&self) -> &Stamp {

@@ -7,6 +7,7 @@ use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::reply::{Wrapping, Written};
 use super::{Method, extend_object, is_modern};
 use crate::protocol::content::Text;
 use crate::protocol::jsonrpc::{without_position, write_json};
@@ -255,6 +256,25 @@ pub(crate) struct InputRequired {
     /// By key, in the order in which they were asked.
     pub(crate) requests: Vec<(String, Put)>,
     pub(crate) state: Option<String>,
+}
+
+impl Written for InputRequired {
+    fn is_question(&self) -> bool {
+        true
+    }
+
+    fn write_modern(self: Box<Self>, out: &mut Vec<u8>) -> Wrapping {
+        write_json(out, &*self);
+        Wrapping {
+            kind: "input_required",
+            ..Wrapping::complete(Map::new())
+        }
+    }
+
+    fn write_legacy(self: Box<Self>, out: &mut Vec<u8>, _: Version) {
+        // No legacy client is ever answered by it.
+        out.extend_from_slice(b"{}");
+    }
 }
 
 impl Serialize for InputRequired {

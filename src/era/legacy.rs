@@ -4,7 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Method, Mirrored, Offers, Refusal, Reply, is_modern, modern};
 use crate::protocol::jsonrpc::{Params, RpcError, write_json};
-use crate::protocol::{ClientCapabilities, Content, Implementation, LogLevel, Version};
+use crate::protocol::{
+    ClientCapabilities, Content, Implementation, LogLevel, PromptResult, ReadResult, Version,
+};
 
 /// The methods of the era. `initialize` is not among them: it begins a session and is met before.
 const METHODS: [Method; 12] = [
@@ -129,25 +131,27 @@ pub(crate) fn write(out: &mut Vec<u8>, version: Version, reply: Reply) {
                 .for_each(|block| strip_icons(version, block));
             write_downgraded(out, version, &result, downgrade_tool_result);
         }
-        Reply::Read(result) => write_downgraded(out, version, &result, |version, result| {
-            each(result, "contents", |contents| strip_meta(version, contents));
-        }),
-        Reply::Prompt(mut result) => {
-            for message in &mut result.messages {
-                strip_icons(version, &mut message.content);
-            }
-            write_downgraded(out, version, &result, |version, result| {
-                each(result, "messages", |message| {
-                    downgrade_content(version, &mut message["content"])
-                });
-            });
-        }
-        Reply::Completion(completion) => write_json(out, &completion),
-        // No legacy client is ever answered by the first two.
-        Reply::InputRequired(_) | Reply::Closing(_) => {
-            out.extend_from_slice(b"{}");
-        }
+        Reply::Other(result) => result.write_legacy(out, version),
+        // No legacy client is ever answered by it.
+        Reply::Closing(_) => out.extend_from_slice(b"{}"),
     }
+}
+
+pub(super) fn write_read(out: &mut Vec<u8>, version: Version, result: &ReadResult) {
+    write_downgraded(out, version, result, |version, result| {
+        each(result, "contents", |contents| strip_meta(version, contents));
+    });
+}
+
+pub(super) fn write_prompt(out: &mut Vec<u8>, version: Version, mut result: PromptResult) {
+    for message in &mut result.messages {
+        strip_icons(version, &mut message.content);
+    }
+    write_downgraded(out, version, &result, |version, result| {
+        each(result, "messages", |message| {
+            downgrade_content(version, &mut message["content"])
+        });
+    });
 }
 
 /// Writes a value, by way of a tree only where the revision needs a change.

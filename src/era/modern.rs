@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::reply::{Caching, Wrapping};
 use super::{Around, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern};
 use crate::protocol::header_params::{self, HeaderParam};
 use crate::protocol::jsonrpc::{Params, Request, RpcError, write_json};
@@ -238,34 +239,28 @@ pub(crate) fn mirrored_params(
 /// Writes a result with all that the era puts on it.
 pub(crate) fn write(out: &mut Vec<u8>, reply: Reply, stamp: &Stamp) {
     let start = out.len();
-    let mut kind = "complete";
-    let mut own_meta = Map::new();
-    let mut cached = None;
-    match reply {
+    let Wrapping {
+        kind,
+        own_meta,
+        cache,
+    } = match reply {
         Reply::Tool(mut result) => {
-            own_meta = std::mem::take(&mut result.meta);
+            let own_meta = std::mem::take(&mut result.meta);
             write_json(out, &result);
+            Wrapping::complete(own_meta)
         }
-        Reply::Read(mut result) => {
-            own_meta = std::mem::take(&mut result.meta);
-            cached = Some(result.cache.unwrap_or(stamp.cache));
-            write_json(out, &result);
-        }
-        Reply::Prompt(mut result) => {
-            own_meta = std::mem::take(&mut result.meta);
-            write_json(out, &result);
-        }
-        Reply::Completion(completion) => write_json(out, &completion),
-        Reply::InputRequired(asked) => {
-            kind = "input_required";
-            write_json(out, &asked);
-        }
+        Reply::Other(result) => result.write_modern(out),
         Reply::Closing(id) => {
-            own_meta.insert(meta::SUBSCRIPTION_ID.into(), json!(id));
             out.extend_from_slice(b"{}");
+            Wrapping::complete(Map::from_iter([(meta::SUBSCRIPTION_ID.into(), json!(id))]))
         }
-    }
-    seal(out, start, kind, cached, own_meta, stamp);
+    };
+    let cache = match cache {
+        Caching::Unsaid => None,
+        Caching::Default => Some(stamp.cache),
+        Caching::Own(cache) => Some(cache),
+    };
+    seal(out, start, kind, cache, own_meta, stamp);
 }
 
 /// Puts `resultType`, caching fields and identity on the object that begins at `start`.

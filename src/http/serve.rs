@@ -5,11 +5,9 @@ use std::net::ToSocketAddrs;
 
 use futures_lite::future;
 
-use http::{Request, Response};
-
-use super::{Body, Endpoint, Listener, Service};
+use super::{Endpoint, Listener, Service};
+use crate::Server;
 use crate::executor::{self, Spawner};
-use crate::{Server, Signal};
 
 /// Listens on a TCP address and serves MCP there at `/mcp`, until the server is [closed](Server::close).
 ///
@@ -54,29 +52,11 @@ pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> 
     let server = endpoint.server().clone();
     executor::within(server.0.executor.clone(), |executor| {
         let listener = listener.with_executor(&executor);
-        let served = Served {
-            endpoint,
-            spawner: Spawner::on(&executor),
-        };
-        serve_with(listener, served, &server)
+        let spawner = Spawner::on(&executor);
+        let service = move |request, signal| endpoint.serve(request, signal, &spawner);
+        serve_with(listener, service, &server)
     })
     .await
-}
-
-/// An endpoint whose handlers run where its connections do.
-struct Served {
-    endpoint: Endpoint,
-    spawner: Spawner,
-}
-
-impl Service for Served {
-    fn call(
-        &self,
-        request: Request<Vec<u8>>,
-        signal: Signal,
-    ) -> impl Future<Output = Response<Body>> + Send {
-        self.endpoint.serve(request, signal, &self.spawner)
-    }
 }
 
 /// Serves anything on a listener, until the server is closed.

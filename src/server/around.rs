@@ -16,7 +16,11 @@ use crate::protocol::ToolResult;
 /// One function that the author runs around calls.
 pub(crate) type Hook = Arc<dyn Fn(Context, Next) -> Work + Send + Sync>;
 
-type Begin = Box<dyn FnOnce(Context) -> Work + Send>;
+/// The beginning of a handler.
+pub(crate) type Begin = Box<dyn FnOnce(Context) -> Work + Send>;
+
+/// Begins a handler inside of the hooks.
+pub(crate) type RunAround = fn(Context, Begin) -> Work;
 
 pub(super) fn hook<F, Fut>(around: F) -> Hook
 where
@@ -35,12 +39,9 @@ pub struct Next {
 }
 
 impl Next {
-    pub(super) fn new(cx: Context, begin: impl FnOnce(Context) -> Work + Send + 'static) -> Self {
-        Self {
-            depth: 0,
-            cx,
-            begin: Box::new(begin),
-        }
+    pub(super) fn begin(cx: Context, begin: Begin) -> Work {
+        let depth = 0;
+        Self { depth, cx, begin }.start()
     }
 
     /// Runs the rest of the call. Dropped instead, it never begins.
@@ -58,7 +59,7 @@ impl Next {
         self.start().await.map(Outcome)
     }
 
-    pub(super) fn start(mut self) -> Work {
+    fn start(mut self) -> Work {
         let hooks = self.cx.0.peer.server.around();
         match hooks.get(self.depth).cloned() {
             Some(hook) => {

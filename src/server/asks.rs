@@ -162,32 +162,36 @@ impl Asks {
         }
     }
 
-    /// Tells whether the handler, which waits, waits for its client: then this round is over. Otherwise remembers whom
-    /// to wake once it asks.
-    pub(super) fn is_asking(&self, runner: &Waker) -> bool {
-        if !matches!(self.way, Way::Rounds(_)) {
-            return false;
-        }
+    /// Ends the round if the handler, which waits, waits for its client. Otherwise remembers whom to wake once it asks.
+    pub(super) fn end_round(
+        &self,
+        call: &Call,
+        runner: &Waker,
+    ) -> Option<Result<Reply, HandlerError>> {
+        let Way::Rounds(round) = &self.way else {
+            return None;
+        };
         let mut state = self.state();
         match &mut state.runner {
             Some(known) => known.clone_from(runner),
             none => *none = Some(runner.clone()),
         }
-        state
-            .asked
-            .as_ref()
-            .is_some_and(|asked| !asked.open.is_empty())
+        let asked = state.asked.as_ref();
+        let asking = asked.is_some_and(|asked| !asked.open.is_empty());
+        drop(state);
+        asking.then(|| self.close_round(call, round))
     }
 
     /// Ends the round: what is asked, and the state that the client is to bring again.
-    pub(super) fn end_round(&self, call: &Call) -> Result<Reply, HandlerError> {
+    fn close_round(&self, call: &Call, round: &Round) -> Result<Reply, HandlerError> {
         let mut state = self.state();
         let asked = state.asked();
         let requests = std::mem::take(&mut asked.open);
         let carried = std::mem::take(&mut asked.carried);
         drop(state);
-        let state = match &self.way {
-            Way::Rounds(round) if !carried.is_empty() => {
+        let state = match carried.is_empty() {
+            true => None,
+            false => {
                 let server = &call.peer.server;
                 let text = server.seal.close(call.whose().bound(round), &carried);
                 if text.len() > server.limits.message_bytes / 2 {
@@ -196,9 +200,8 @@ impl Asks {
                 }
                 Some(text)
             }
-            _ => None,
         };
-        Ok(Reply::InputRequired(InputRequired { requests, state }))
+        Ok(Reply::Other(Box::new(InputRequired { requests, state })))
     }
 
     /// The call is over: whoever still waits for an answer waits in vain.

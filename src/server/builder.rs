@@ -8,8 +8,9 @@ use super::around::{self, Next, Outcome};
 use super::context::Context;
 use super::dispatch::Completer;
 use super::failure::HandlerError;
+use super::methods::Methods;
 use super::prompts::Prompt;
-use super::registry::{Listed, Registry};
+use super::registry::{Item, Registry};
 use super::resources::{Resource, ResourceTemplate};
 use super::seal::Seal;
 use super::tools::Tool;
@@ -76,10 +77,11 @@ pub struct Builder {
     executor: Option<Arc<smol::Executor<'static>>>,
     hooks: Hooks,
     deadline: Option<Duration>,
-    tools: Vec<Tool>,
-    resources: Vec<Resource>,
-    templates: Vec<ResourceTemplate>,
-    prompts: Vec<Prompt>,
+    tools: Vec<Item>,
+    resources: Vec<Item>,
+    templates: Vec<Item>,
+    prompts: Vec<Item>,
+    methods: Methods,
     completer: Option<Completer>,
     changing: Lists,
     subscriptions: bool,
@@ -102,6 +104,7 @@ impl Builder {
             resources: Vec::new(),
             templates: Vec::new(),
             prompts: Vec::new(),
+            methods: Methods::default(),
             completer: None,
             changing: Lists::default(),
             subscriptions: false,
@@ -125,25 +128,28 @@ impl Builder {
 
     /// Adds a tool.
     pub fn tool(mut self, tool: Tool) -> Self {
-        self.tools.push(tool);
+        self.tools.push(Arc::new(tool));
         self
     }
 
     /// Adds a resource.
     pub fn resource(mut self, resource: Resource) -> Self {
-        self.resources.push(resource);
+        self.resources.push(Arc::new(resource));
+        self.methods.serve_resources();
         self
     }
 
     /// Adds a family of resources. Of several that fit an address, the first one is asked.
     pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
-        self.templates.push(template);
+        self.templates.push(Arc::new(template));
+        self.methods.serve_resources();
         self
     }
 
     /// Adds a prompt.
     pub fn prompt(mut self, prompt: Prompt) -> Self {
-        self.prompts.push(prompt);
+        self.prompts.push(Arc::new(prompt));
+        self.methods.serve_prompts();
         self
     }
 
@@ -155,10 +161,11 @@ impl Builder {
     {
         let completer = move |request, cx| -> Work {
             work(complete(request, cx), |output| {
-                output.map(Reply::Completion)
+                output.map(|completion| Reply::Other(Box::new(completion)))
             })
         };
         self.completer = Some(Arc::new(completer));
+        self.methods.serve_completion();
         self
     }
 
@@ -169,8 +176,14 @@ impl Builder {
         for list in lists {
             match list {
                 List::Tools => self.changing.tools = true,
-                List::Prompts => self.changing.prompts = true,
-                List::Resources => self.changing.resources = true,
+                List::Prompts => {
+                    self.changing.prompts = true;
+                    self.methods.serve_prompts();
+                }
+                List::Resources => {
+                    self.changing.resources = true;
+                    self.methods.serve_resources();
+                }
             }
         }
         self
@@ -179,6 +192,7 @@ impl Builder {
     /// Says whether clients can subscribe to resources, to be told by [`Server::resource_updated`]. Default: they cannot.
     pub fn subscriptions(mut self, subscriptions: bool) -> Self {
         self.subscriptions = subscriptions;
+        self.methods.serve_resources();
         self
     }
 
@@ -229,8 +243,11 @@ impl Builder {
         self
     }
 
-    /// Runs handlers on an executor of the application's instead of smol's global one; so do connections over HTTP that
-    /// are served by `http::serve` and `http::serve_on`.
+    /// Runs handlers on an executor of the application's, which has to be run; so do connections over HTTP that are served
+    /// by `http::serve` and `http::serve_on`.
+    ///
+    /// By default handlers run within the future that serves them, on its thread. Those of an `http::Endpoint` that is
+    /// called by something else run on smol's global executor.
     pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
         self.executor = Some(executor);
         self
@@ -282,6 +299,7 @@ impl Builder {
         Fut: Future<Output = Result<Outcome, HandlerError>> + Send + 'static,
     {
         self.hooks.around.push(around::hook(around));
+        self.hooks.run_around = Some(Next::begin);
         self
     }
 
@@ -343,12 +361,6 @@ impl Builder {
             changing,
             logging: self.logging,
         };
-        self.tools.iter().try_for_each(Tool::check)?;
-        self.resources.iter().try_for_each(Resource::check)?;
-        self.templates
-            .iter()
-            .try_for_each(ResourceTemplate::check)?;
-        self.prompts.iter().try_for_each(Prompt::check)?;
         let (page, cache) = (limits.page_size, self.cache);
         let inner = Inner {
             stamp: Stamp::new(&self.info, cache),
@@ -357,10 +369,11 @@ impl Builder {
             offers,
             limits,
             executor: self.executor,
-            tools: registry("tool", self.tools, page, cache)?,
-            resources: registry("resource", self.resources, page, cache)?,
-            templates: registry("resource template", self.templates, page, cache)?,
-            prompts: registry("prompt", self.prompts, page, cache)?,
+            tools: Registry::new("tools", page, cache, self.tools)?,
+            resources: Registry::new("resources", page, cache, self.resources)?,
+            templates: Registry::new("resourceTemplates", page, cache, self.templates)?,
+            prompts: Registry::new("prompts", page, cache, self.prompts)?,
+            methods: self.methods,
             completer: self.completer,
             seal,
             bus: Default::default(),
@@ -383,19 +396,6 @@ fn seal(keys: &[Vec<u8>], lifetime: Duration) -> Result<Seal, Error> {
     }
     let key = random::bytes::<32>().map_err(|err| Error::io("random bytes", err))?;
     Ok(Seal::new([&key[..]], lifetime))
-}
-
-fn registry<T: Listed>(
-    what: &str,
-    items: Vec<T>,
-    page_size: usize,
-    cache: Cache,
-) -> Result<Registry<T>, Error> {
-    let registry = Registry::new(page_size, cache);
-    for item in items {
-        registry.add(what, item)?;
-    }
-    Ok(registry)
 }
 
 impl fmt::Debug for Builder {

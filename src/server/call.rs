@@ -15,7 +15,7 @@ use super::principal::Principal;
 use super::subscriptions;
 use crate::era::{self, Method, Refusal, Reply};
 use crate::protocol::jsonrpc::{Id, RpcError};
-use crate::protocol::{Cache, LogLevel, ProgressToken, ToolResult, Version};
+use crate::protocol::{LogLevel, ProgressToken, ToolResult, Version};
 use crate::signal::{Controller, Deadline, Reason, Signal};
 
 /// What a client reads of a failure that is not for it.
@@ -243,11 +243,9 @@ impl Call {
     }
 
     fn result(&self, mut reply: Reply) -> Answer {
-        if let (Reply::Read(read), Way::Rounds(round)) = (&mut reply, &self.asks.way) {
-            // What depends on answers is no one else's, and not for the next time either.
-            if round.later {
-                read.cache = Some(Cache::default());
-            }
+        // What depends on answers is no one else's, and not for the next time either.
+        if matches!(&self.asks.way, Way::Rounds(round) if round.later) {
+            reply.keep_private();
         }
         Answer {
             body: era::answer(self.version, &self.id, reply, self.peer.server.stamp()),

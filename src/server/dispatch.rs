@@ -1,18 +1,19 @@
 //! One inbound message, from its route to its answer. Read downwards.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::around::Next;
+use super::around::Begin;
 use super::asks::{Asks, Way, Whose};
-use super::call::{Answer, Begin, Call};
+use super::call::{self, Answer, Call};
 use super::context::Context;
 use super::inflight::Refused;
 use super::journal;
+use super::methods::Serve;
 use super::peer::{Kind, Peer};
+use super::registry::Items;
 use super::running;
 use super::subscriptions;
 use super::tools::Tool;
@@ -219,18 +220,18 @@ fn closing() -> Refusal {
 }
 
 /// A request on its way to its handler.
-struct Arrival<'a> {
+pub(super) struct Arrival<'a> {
     peer: &'a Arc<Peer>,
     id: Id,
-    params: Params<'a>,
+    pub(super) params: Params<'a>,
     headers: Option<&'a dyn Mirrored>,
     caller: Caller<'a>,
 }
 
 /// What a request's envelope says of how its call is to be run.
-struct Terms {
-    version: Version,
-    method: Method,
+pub(super) struct Terms {
+    pub(super) version: Version,
+    pub(super) method: Method,
     progress_token: Option<ProgressToken>,
     log_level: Option<LogLevel>,
     /// The request stands for itself: its headers mirror its body, and its client is asked by further requests.
@@ -240,7 +241,7 @@ struct Terms {
 }
 
 impl Arrival<'_> {
-    fn server(&self) -> &Arc<Inner> {
+    pub(super) fn server(&self) -> &Arc<Inner> {
         &self.peer.server
     }
 
@@ -303,30 +304,15 @@ impl Arrival<'_> {
         let version = terms.version;
         let result = match terms.method {
             Method::CallTool => return self.call_tool(terms),
-            Method::ReadResource => self.read_resource(terms),
-            Method::GetPrompt => self.get_prompt(terms),
-            Method::Complete => self.complete(terms),
+            Method::ReadResource | Method::ListResources | Method::ListTemplates => {
+                return self.serve(self.server().methods.resources, terms);
+            }
+            Method::GetPrompt | Method::ListPrompts => {
+                return self.serve(self.server().methods.prompts, terms);
+            }
+            Method::Complete => return self.serve(self.server().methods.completion, terms),
             Method::Discover => Ok(self.discover(version)),
-            Method::ListTools => self.list(|cursor| {
-                self.server()
-                    .tools
-                    .page(version, cursor, self.server().stamp())
-            }),
-            Method::ListResources => self.list(|cursor| {
-                self.server()
-                    .resources
-                    .page(version, cursor, self.server().stamp())
-            }),
-            Method::ListTemplates => self.list(|cursor| {
-                self.server()
-                    .templates
-                    .page(version, cursor, self.server().stamp())
-            }),
-            Method::ListPrompts => self.list(|cursor| {
-                self.server()
-                    .prompts
-                    .page(version, cursor, self.server().stamp())
-            }),
+            Method::ListTools => self.list(self.server().tools.items(), version),
             Method::Ping => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
             Method::Listen => return self.listen(terms),
             Method::SetLevel => self.set_level(),
@@ -369,13 +355,22 @@ impl Arrival<'_> {
         })
     }
 
-    fn list(
-        &self,
-        page: impl FnOnce(Option<&str>) -> Result<Arc<[u8]>, RpcError>,
-    ) -> Result<Intake, RpcError> {
+    /// Answers with one page of a list.
+    pub(super) fn list(&self, items: &Items, version: Version) -> Result<Intake, RpcError> {
         let cursor: Option<String> = self.params.optional("cursor")?;
-        let page = page(cursor.as_deref())?;
+        let page = items.page(version, cursor.as_deref(), self.server().stamp())?;
         Ok(self.respond(|out| out.extend_from_slice(&page)))
+    }
+
+    /// Serves what is linked only where it is offered.
+    fn serve(&self, serve: Option<Serve>, terms: Terms) -> Result<Intake, Refusal> {
+        match serve {
+            Some(serve) => serve(self, terms),
+            None => Err(era::adapt(
+                terms.version,
+                RpcError::method_not_found(terms.method.as_str()),
+            )),
+        }
     }
 
     fn set_level(&self) -> Result<Intake, RpcError> {
@@ -436,12 +431,13 @@ impl Arrival<'_> {
         }
         terms.deadline = tool.deadline;
         let subject = tool.name().into();
-        if self.server().around().is_empty() {
+        if self.server().run_around().is_none() {
             return self.begin(terms, subject, |cx| tool.call(arguments, cx));
         }
         // A hook may wait before the handler begins, for longer than the message is there.
         let arguments = arguments.to_owned();
-        self.start(terms, subject, move |cx| tool.call(&arguments, cx))
+        let call = Box::new(move |cx| tool.call(&arguments, cx));
+        self.start(terms, subject, call)
     }
 
     /// Finds the tool and its arguments, `{}` where they are left out.
@@ -464,103 +460,16 @@ impl Arrival<'_> {
         }
     }
 
-    fn read_resource(&self, terms: Terms) -> Result<Intake, RpcError> {
-        let (server, version) = (self.server(), terms.version);
-        let uri: String = self.params.required("uri")?;
-        let subject: Arc<str> = uri.as_str().into();
-        if let Some(resource) = server.resources.get(&uri) {
-            return self
-                .start(terms, subject, move |cx| resource.read(uri, cx))
-                .map_err(|refusal| refusal.error);
-        }
-        let found = server
-            .templates
-            .find(|template| Some((template.clone(), template.variables(&uri)?)));
-        match found {
-            Some((template, variables)) => self
-                .start(terms, subject, move |cx| template.read(uri, variables, cx))
-                .map_err(|refusal| refusal.error),
-            None => Err(era::resource_not_found(version, &uri)),
-        }
-    }
-
-    fn get_prompt(&self, terms: Terms) -> Result<Intake, RpcError> {
-        let name: String = self.params.required("name")?;
-        let arguments: BTreeMap<String, String> =
-            self.params.optional("arguments")?.unwrap_or_default();
-        let prompt = self.server().prompts.get(&name).ok_or_else(|| {
-            RpcError::invalid_params(format!("Unknown prompt: {}", jsonrpc::excerpt(&name)))
-        })?;
-        prompt.check_arguments(&arguments)?;
-        self.start(terms, name.into(), move |cx| prompt.get(arguments, cx))
-            .map_err(|refusal| refusal.error)
-    }
-
-    fn complete(&self, terms: Terms) -> Result<Intake, RpcError> {
-        let request: CompletionRequest = self.params.all()?;
-        self.check_reference(&request)?;
-        let Some(completer) = self.server().completer.clone() else {
-            return Err(RpcError::method_not_found(terms.method.as_str()));
-        };
-        self.start(terms, request.name.as_str().into(), move |cx| {
-            completer(request, cx)
-        })
-        .map_err(|refusal| refusal.error)
-    }
-
-    /// Refuses completion for what the server does not have.
-    fn check_reference(&self, request: &CompletionRequest) -> Result<(), RpcError> {
-        use crate::protocol::CompletionRef;
-        let server = self.server();
-        match &request.reference {
-            CompletionRef::Prompt(prompt) => match server.prompts.get(&prompt.name) {
-                None => Err(RpcError::invalid_params(format!(
-                    "Unknown prompt: {}",
-                    jsonrpc::excerpt(&prompt.name)
-                ))),
-                Some(prompt)
-                    if prompt
-                        .info
-                        .arguments
-                        .iter()
-                        .all(|argument| argument.name != request.name) =>
-                {
-                    Err(RpcError::invalid_params(format!(
-                        "Unknown argument: {}",
-                        jsonrpc::excerpt(&request.name)
-                    )))
-                }
-                Some(_) => Ok(()),
-            },
-            CompletionRef::Resource(resource) => {
-                let uri = &resource.uri;
-                let known = server.templates.get(uri).is_some()
-                    || server.resources.get(uri).is_some()
-                    || server
-                        .templates
-                        .find(|template| template.variables(uri))
-                        .is_some();
-                match known {
-                    true => Ok(()),
-                    false => Err(RpcError::invalid_params(format!(
-                        "Unknown resource: {}",
-                        jsonrpc::excerpt(uri)
-                    ))),
-                }
-            }
-        }
-    }
-
     /// Begins a handler inside of what the author runs around it.
-    fn start(
+    pub(super) fn start(
         &self,
         terms: Terms,
         subject: Arc<str>,
-        handler: impl FnOnce(Context) -> Work + Send + 'static,
+        handler: Begin,
     ) -> Result<Intake, Refusal> {
-        match self.server().around() {
-            [] => self.begin(terms, subject, handler),
-            _ => self.begin(terms, subject, |cx| Next::new(cx, handler).start()),
+        match self.server().run_around() {
+            None => self.begin(terms, subject, handler),
+            Some(around) => self.begin(terms, subject, |cx| around(cx, handler)),
         }
     }
 
@@ -622,7 +531,7 @@ impl Arrival<'_> {
         } = terms;
         let meta = self.params.get("_meta").map(ToOwned::to_owned);
         let (key, id) = (self.peer.key(&self.id), self.id.clone());
-        let begun = Begin {
+        let begun = call::Begin {
             key,
             id,
             version,

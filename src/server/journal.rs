@@ -53,7 +53,7 @@ pub(super) fn ended(call: &Call, outcome: &Result<Reply, HandlerError>) {
     if is_wanted() {
         let (end, why) = match outcome {
             Ok(Reply::Tool(result)) if result.is_error => ("failed", first_text(result).to_owned()),
-            Ok(Reply::InputRequired(_)) => ("asked", String::new()),
+            Ok(reply) if reply.is_question() => ("asked", String::new()),
             Ok(_) => ("answered", String::new()),
             Err(error) if call.is_late() && matches!(*error.0, Kind::Unexpected(_)) => {
                 ("late", error.to_string())

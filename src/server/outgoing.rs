@@ -24,7 +24,14 @@ use crate::signal::Reason;
 #[derive(Default)]
 pub(crate) struct Outgoing {
     count: AtomicI64,
-    waiting: Mutex<HashMap<i64, Arc<Slot>>>,
+    waiting: Mutex<HashMap<i64, Arc<dyn Waiting>>>,
+}
+
+/// What waits for an answer, known to the table by this alone: a program that asks nothing is linked without the rest.
+trait Waiting: Send + Sync {
+    fn answered(&self, response: &Response<'_>);
+
+    fn progressed(&self, peer: &Peer, params: &Params<'_>);
 }
 
 /// The place of one answer.
@@ -46,6 +53,32 @@ struct State {
 enum Heard {
     Answer(Result<String, RpcError>),
     Progress,
+}
+
+impl Waiting for Slot {
+    fn answered(&self, response: &Response<'_>) {
+        let answer = match (response.result, response.error) {
+            (Some(result), _) => Ok(result.get().to_owned()),
+            (None, error) => Err(read_error(error.map_or("null", |raw| raw.get()))),
+        };
+        self.change(|state| state.answer = Some(answer));
+    }
+
+    fn progressed(&self, peer: &Peer, params: &Params<'_>) {
+        let Ok(Some(progress)) = params.optional::<f64>("progress") else {
+            return;
+        };
+        let message: Option<String> = params.optional("message").unwrap_or_default();
+        peer.server.report_progress(&Progressed {
+            call: &self.call,
+            key: &self.key,
+            method: self.method,
+            progress,
+            total: params.optional("total").unwrap_or_default(),
+            message: message.as_deref(),
+        });
+        self.change(|state| state.heard = true);
+    }
 }
 
 impl Slot {
@@ -79,13 +112,13 @@ impl Slot {
 }
 
 impl Outgoing {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<i64, Arc<Slot>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<i64, Arc<dyn Waiting>>> {
         self.waiting
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn enter(&self, slot: Arc<Slot>) -> i64 {
+    fn enter(&self, slot: Arc<dyn Waiting>) -> i64 {
         let id = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         self.waiting().insert(id, slot);
         id
@@ -100,11 +133,7 @@ impl Outgoing {
         let Some(slot) = slot else {
             return log::debug!("a response to nothing: {}", response.id);
         };
-        let answer = match (response.result, response.error) {
-            (Some(result), _) => Ok(result.get().to_owned()),
-            (None, error) => Err(read_error(error.map_or("null", |raw| raw.get()))),
-        };
-        slot.change(|state| state.answer = Some(answer));
+        slot.answered(response);
     }
 
     /// Takes progress of the client's, and tells whoever wants to know.
@@ -112,23 +141,10 @@ impl Outgoing {
         let Ok(Some(token)) = params.optional::<i64>("progressToken") else {
             return;
         };
-        let (slot, Ok(Some(progress))) = (
-            self.waiting().get(&token).cloned(),
-            params.optional::<f64>("progress"),
-        ) else {
-            return;
-        };
-        let Some(slot) = slot else { return };
-        let message: Option<String> = params.optional("message").unwrap_or_default();
-        peer.server.report_progress(&Progressed {
-            call: &slot.call,
-            key: &slot.key,
-            method: slot.method,
-            progress,
-            total: params.optional("total").unwrap_or_default(),
-            message: message.as_deref(),
-        });
-        slot.change(|state| state.heard = true);
+        let slot = self.waiting().get(&token).cloned();
+        if let Some(slot) = slot {
+            slot.progressed(peer, params);
+        }
     }
 
     fn forget(&self, id: i64) -> bool {

@@ -1,7 +1,9 @@
 //! Prompts: what they are registered with, and how functions fill them.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -45,35 +47,13 @@ impl Prompt {
     {
         let handler = move |arguments, cx| -> Work {
             work(handler(arguments, cx), |output| {
-                output.into_prompt_result().map(Reply::Prompt)
+                Ok(Reply::Other(Box::new(output.into_prompt_result()?)))
             })
         };
         Self {
             info,
             handler: Box::new(handler),
         }
-    }
-
-    /// Finds what an author can do wrong.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let name = &self.info.name;
-        if name.is_empty() {
-            return Err(Error::definition("a prompt without a name"));
-        }
-        let arguments = &self.info.arguments;
-        let twice = (1..arguments.len()).find(|&at| {
-            arguments[..at]
-                .iter()
-                .any(|earlier| earlier.name == arguments[at].name)
-        });
-        if let Some(at) = twice {
-            return Err(Error::definition(format!(
-                "prompt {name:?}: argument {:?} defined twice",
-                arguments[at].name
-            )));
-        }
-        meta_keys::check(&self.info.meta)
-            .map_err(|err| Error::definition(format!("prompt {name:?}: {err}")))
     }
 
     /// Checks the arguments against the definition.
@@ -98,14 +78,45 @@ impl Prompt {
 }
 
 impl Listed for Prompt {
-    const MEMBER: &'static str = "prompts";
+    fn what(&self) -> &'static str {
+        "prompt"
+    }
 
     fn key(&self) -> &str {
         &self.info.name
     }
 
+    fn check(&self) -> Result<(), Error> {
+        let name = &self.info.name;
+        if name.is_empty() {
+            return Err(Error::definition("a prompt without a name"));
+        }
+        let arguments = &self.info.arguments;
+        let twice = (1..arguments.len()).find(|&at| {
+            arguments[..at]
+                .iter()
+                .any(|earlier| earlier.name == arguments[at].name)
+        });
+        if let Some(at) = twice {
+            return Err(Error::definition(format!(
+                "prompt {name:?}: argument {:?} defined twice",
+                arguments[at].name
+            )));
+        }
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("prompt {name:?}: {err}")))
+    }
+
     fn definition(&self) -> Value {
         json!(self.info)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a server offers by name: tools, prompts, resources and templates, in the order of their registration.
 
+use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock, RwLockReadGuard};
+use std::marker::PhantomData;
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use serde_json::Value;
 
@@ -11,100 +13,146 @@ use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::{Cache, Version};
 
 /// Something that stands in a list.
-pub(crate) trait Listed: Send + Sync + 'static {
-    /// The member of the list's result: `tools`.
-    const MEMBER: &'static str;
+pub(crate) trait Listed: Any + Send + Sync {
+    /// What it is called in an error: `tool`.
+    fn what(&self) -> &'static str;
 
     /// What it is found by; no two have the same.
     fn key(&self) -> &str;
 
-    /// The one among others that is found where this one is looked for, by another key.
-    fn clash<'a>(&self, _others: &'a [Arc<Self>]) -> Option<&'a Self> {
-        None
+    /// Finds what an author can do wrong.
+    fn check(&self) -> Result<(), Error>;
+
+    /// Tells whether it is found where the other one is looked for, by another key.
+    fn clashes(&self, _other: &dyn Any) -> bool {
+        false
     }
 
     /// What clients are told of it.
     fn definition(&self) -> Value;
+
+    fn as_any(&self) -> &dyn Any;
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
-/// A list that may change while the server runs.
+/// Any one thing that a server lists.
+pub(crate) type Item = Arc<dyn Listed>;
+
+/// A list of things of one type that may change while the server runs.
 pub(crate) struct Registry<T> {
-    state: RwLock<State<T>>,
+    items: Items,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T: Listed> Registry<T> {
+    /// Makes a list that is called `member` in the result that holds it: `tools`.
+    pub(crate) fn new(
+        member: &'static str,
+        page_size: usize,
+        cache: Cache,
+        items: Vec<Item>,
+    ) -> Result<Self, Error> {
+        let registry = Self {
+            items: Items {
+                member,
+                state: RwLock::default(),
+                page_size,
+                cache,
+            },
+            of: PhantomData,
+        };
+        items
+            .into_iter()
+            .try_for_each(|item| registry.items.add(item))?;
+        Ok(registry)
+    }
+
+    /// Returns what does not depend on the type.
+    pub(crate) fn items(&self) -> &Items {
+        &self.items
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<Arc<T>> {
+        self.items.get(key)?.into_any().downcast().ok()
+    }
+
+    /// Returns the first that fits, and what it was found to be.
+    pub(crate) fn find<R>(&self, fits: impl Fn(&T) -> Option<R>) -> Option<(Arc<T>, R)> {
+        let state = self.items.state();
+        let (item, found) = state
+            .order
+            .iter()
+            .find_map(|item| Some((item, fits(item.as_any().downcast_ref()?)?)))?;
+        Some((item.clone().into_any().downcast().ok()?, found))
+    }
+}
+
+/// A list of whatever, in one piece of code for all types.
+pub(crate) struct Items {
+    member: &'static str,
+    state: RwLock<State>,
     page_size: usize,
     cache: Cache,
 }
 
-struct State<T> {
-    order: Vec<Arc<T>>,
-    by_key: HashMap<Arc<str>, Arc<T>>,
+#[derive(Default)]
+struct State {
+    order: Vec<Item>,
+    by_key: HashMap<Arc<str>, Item>,
     /// Whole results, written once: they are the same for every client of a revision.
     pages: HashMap<(Version, usize), Arc<[u8]>>,
 }
 
-impl<T: Listed> Registry<T> {
-    pub(crate) fn new(page_size: usize, cache: Cache) -> Self {
-        let state = State {
-            order: Vec::new(),
-            by_key: HashMap::new(),
-            pages: HashMap::new(),
-        };
-        Self {
-            state: RwLock::new(state),
-            page_size,
-            cache,
-        }
-    }
-
-    fn state(&self) -> RwLockReadGuard<'_, State<T>> {
+impl Items {
+    fn state(&self) -> RwLockReadGuard<'_, State> {
         self.state
             .read()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn change<R>(&self, change: impl FnOnce(&mut State<T>) -> R) -> R {
-        let mut state = self
-            .state
+    fn state_mut(&self) -> RwLockWriteGuard<'_, State> {
+        self.state
             .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        state.pages.clear();
-        change(&mut state)
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Adds one at the end. Refuses one whose key is taken, or that could never be found.
-    pub(crate) fn add(&self, what: &str, item: T) -> Result<(), Error> {
-        self.change(|state| {
-            if state.by_key.contains_key(item.key()) {
-                return Err(Error::twice(what, item.key()));
-            }
-            if let Some(other) = item.clash(&state.order) {
-                let (key, other) = (item.key(), other.key());
-                return Err(Error::definition(format!(
-                    "{what} {key:?} fits the same addresses as {other:?}"
-                )));
-            }
-            let item = Arc::new(item);
-            state.by_key.insert(item.key().into(), item.clone());
-            state.order.push(item);
-            Ok(())
-        })
+    pub(crate) fn add(&self, item: Item) -> Result<(), Error> {
+        item.check()?;
+        let mut state = self.state_mut();
+        if state.by_key.contains_key(item.key()) {
+            return Err(Error::twice(item.what(), item.key()));
+        }
+        if let Some(other) = state
+            .order
+            .iter()
+            .find(|other| item.clashes(other.as_any()))
+        {
+            return Err(Error::definition(format!(
+                "{} {:?} fits the same addresses as {:?}",
+                item.what(),
+                item.key(),
+                other.key()
+            )));
+        }
+        state.pages.clear();
+        state.by_key.insert(item.key().into(), item.clone());
+        state.order.push(item);
+        Ok(())
     }
 
     /// Takes one away. Calls of it that run are not touched.
-    pub(crate) fn remove(&self, key: &str) -> Option<Arc<T>> {
-        self.change(|state| {
-            let item = state.by_key.remove(key)?;
-            state.order.retain(|other| other.key() != key);
-            Some(item)
-        })
+    pub(crate) fn remove(&self, key: &str) -> Option<Item> {
+        let mut state = self.state_mut();
+        let item = state.by_key.remove(key)?;
+        state.pages.clear();
+        state.order.retain(|other| other.key() != key);
+        Some(item)
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<Arc<T>> {
+    fn get(&self, key: &str) -> Option<Item> {
         self.state().by_key.get(key).cloned()
-    }
-
-    /// Returns the first that fits.
-    pub(crate) fn find<R>(&self, fits: impl Fn(&Arc<T>) -> Option<R>) -> Option<R> {
-        self.state().order.iter().find_map(fits)
     }
 
     /// Returns the result object of one page, written as the revision knows it.
@@ -121,7 +169,7 @@ impl<T: Listed> Registry<T> {
         if let Some(page) = self.state().pages.get(&(version, start)) {
             return Ok(page.clone());
         }
-        self.change_page(version, start, stamp)
+        self.write_page(version, start, stamp)
     }
 
     /// A cursor is the number of items before the page. It needs no memory, and stays good while the list grows.
@@ -137,16 +185,13 @@ impl<T: Listed> Registry<T> {
         }
     }
 
-    fn change_page(
+    fn write_page(
         &self,
         version: Version,
         start: usize,
         stamp: &Stamp,
     ) -> Result<Arc<[u8]>, RpcError> {
-        let mut state = self
-            .state
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut state = self.state_mut();
         let items = state.order.get(start..).unwrap_or_default();
         let definitions = items
             .iter()
@@ -155,7 +200,7 @@ impl<T: Listed> Registry<T> {
             .collect();
         let next = (items.len() > self.page_size).then(|| format!("p{}", start + self.page_size));
         let page: Arc<[u8]> =
-            era::write_list(version, T::MEMBER, definitions, next, self.cache, stamp).into();
+            era::write_list(version, self.member, definitions, next, self.cache, stamp).into();
         state.pages.insert((version, start), page.clone());
         Ok(page)
     }

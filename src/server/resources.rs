@@ -1,5 +1,6 @@
 //! Resources and templates: what they are registered with, and how functions read them.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
@@ -71,17 +72,6 @@ impl Resource {
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let uri = &self.info.uri;
-        let mistake =
-            |why: &dyn fmt::Display| Error::definition(format!("resource {uri:?}: {why}"));
-        match uri.split_once(':') {
-            Some((scheme, _)) if is_scheme(scheme) => {}
-            _ => return Err(mistake(&"not a URI")),
-        }
-        meta_keys::check(&self.info.meta).map_err(|err| mistake(&err))
-    }
-
     pub(crate) fn read(&self, uri: String, cx: Context) -> Work {
         (self.read)(uri, Variables::new(), cx)
     }
@@ -116,13 +106,6 @@ impl ResourceTemplate {
         })
     }
 
-    /// Finds what an author can do wrong.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let pattern = &self.info.uri_template;
-        meta_keys::check(&self.info.meta)
-            .map_err(|err| Error::definition(format!("resource template {pattern:?}: {err}")))
-    }
-
     /// Returns the variables of an address, if it belongs to the family.
     pub(crate) fn variables(&self, uri: &str) -> Option<Variables> {
         self.pattern.matches(uri)
@@ -134,35 +117,73 @@ impl ResourceTemplate {
 }
 
 fn finish(output: impl IntoReadResult) -> Result<Reply, HandlerError> {
-    output.into_read_result().map(Reply::Read)
+    Ok(Reply::Other(Box::new(output.into_read_result()?)))
 }
 
 impl Listed for Resource {
-    const MEMBER: &'static str = "resources";
+    fn what(&self) -> &'static str {
+        "resource"
+    }
 
     fn key(&self) -> &str {
         &self.info.uri
     }
 
+    fn check(&self) -> Result<(), Error> {
+        let uri = &self.info.uri;
+        let mistake =
+            |why: &dyn fmt::Display| Error::definition(format!("resource {uri:?}: {why}"));
+        match uri.split_once(':') {
+            Some((scheme, _)) if is_scheme(scheme) => {}
+            _ => return Err(mistake(&"not a URI")),
+        }
+        meta_keys::check(&self.info.meta).map_err(|err| mistake(&err))
+    }
+
     fn definition(&self) -> Value {
         json!(self.info)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
     }
 }
 
 impl Listed for ResourceTemplate {
-    const MEMBER: &'static str = "resourceTemplates";
+    fn what(&self) -> &'static str {
+        "resource template"
+    }
 
     fn key(&self) -> &str {
         &self.info.uri_template
     }
 
-    fn clash<'a>(&self, others: &'a [Arc<Self>]) -> Option<&'a Self> {
-        let same = |other: &&'a Arc<Self>| other.pattern.is_same(&self.pattern);
-        others.iter().find(same).map(|other| &**other)
+    fn check(&self) -> Result<(), Error> {
+        let pattern = &self.info.uri_template;
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("resource template {pattern:?}: {err}")))
+    }
+
+    fn clashes(&self, other: &dyn Any) -> bool {
+        other
+            .downcast_ref::<Self>()
+            .is_some_and(|other| other.pattern.is_same(&self.pattern))
     }
 
     fn definition(&self) -> Value {
         json!(self.info)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
     }
 }
 

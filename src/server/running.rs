@@ -76,14 +76,14 @@ impl Future for Running {
             return Poll::Ready(());
         };
         let outcome = match catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx))) {
-            // The handler waits for its client: it ends here, and begins anew with the answers.
-            Ok(Poll::Pending) if self.call.asks.is_asking(cx.waker()) => {
-                self.call.asks.end_round(&self.call)
-            }
-            Ok(Poll::Pending) => {
-                self.watch_deadline(cx);
-                return Poll::Pending;
-            }
+            Ok(Poll::Pending) => match self.call.asks.end_round(&self.call, cx.waker()) {
+                // The handler waits for its client: it ends here, and begins anew with the answers.
+                Some(asked) => asked,
+                None => {
+                    self.watch_deadline(cx);
+                    return Poll::Pending;
+                }
+            },
             Ok(Poll::Ready(outcome)) => outcome,
             Err(panic) => Err(panicked(&*panic)),
         };

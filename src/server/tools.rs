@@ -1,5 +1,6 @@
 //! Tools: what they are registered with, and how functions become their handlers.
 
+use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -58,9 +59,12 @@ pub struct Tool {
     /// The arguments that HTTP clients mirror in headers. Found at registration.
     pub(crate) header_params: Vec<HeaderParam>,
     pub(crate) deadline: Option<Duration>,
-    strict: bool,
-    drop_on_abort: bool,
+    /// Looks for arguments that are not named in the schema, if that is wanted.
+    strict: Option<Strict>,
+    begin: Begin,
     check: Option<Box<Check>>,
+    /// Ends the handler early, if that is wanted.
+    ended: Option<fn(Work, Context) -> Work>,
     input: Schema,
     output: Schema,
     /// What is wrong with the definition, told when the tool is registered.
@@ -69,6 +73,12 @@ pub struct Tool {
 
 /// A handler of a tool, whatever function it was.
 pub struct ToolHandler(Box<Handle>);
+
+/// A look at arguments; the error is for the model to read.
+type Strict = fn(&Tool, &str) -> Result<(), String>;
+
+/// How a call begins.
+type Begin = fn(&Arc<Tool>, &str, Context) -> Work;
 
 type Handle = dyn Fn(&str, Context) -> Work + Send + Sync;
 
@@ -144,9 +154,10 @@ impl Tool {
             handler,
             header_params: Vec::new(),
             deadline: None,
-            strict: false,
-            drop_on_abort: false,
+            strict: None,
+            begin: Self::begin,
             check: None,
+            ended: None,
             input: Schema::default(),
             output: Schema::default(),
             mistake: None,
@@ -246,7 +257,7 @@ impl Tool {
     /// Refuses arguments that the input schema does not name, and tells the model which.
     #[must_use]
     pub fn strict(mut self) -> Self {
-        self.strict = true;
+        self.strict = Some(Self::refuse_unknown);
         self
     }
 
@@ -279,6 +290,7 @@ impl Tool {
         self.check = Some(Box::new(move |arguments, cx| {
             Box::pin(check(arguments, cx))
         }));
+        self.begin = Self::begin_checked;
         self
     }
 
@@ -288,7 +300,7 @@ impl Tool {
     /// function cannot be dropped: it runs on, and its result is thrown away.
     #[must_use]
     pub fn drop_on_abort(mut self) -> Self {
-        self.drop_on_abort = true;
+        self.ended = Some(|work, cx| Box::pin(async move { cx.signal().run(work).await? }));
         self
     }
 
@@ -326,36 +338,14 @@ impl Tool {
         self
     }
 
-    /// Finds what an author can do wrong.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        let name = self.name();
-        if let Err(err) = tool_name::check(name) {
-            return Err(Error::definition(format!("tool {name:?}: {err}")));
-        }
-        if self.info.input_schema.get("type") != Some(&"object".into()) {
-            return Err(Error::definition(format!(
-                "tool {name:?}: the input schema must have \"type\": \"object\""
-            )));
-        }
-        if let Some(mistake) = &self.mistake {
-            return Err(Error::definition(format!("tool {name:?}: {mistake}")));
-        }
-        meta_keys::check(&self.info.meta)
-            .map_err(|err| Error::definition(format!("tool {name:?}: {err}")))
-    }
-
     /// Begins a call. What is wrong with the arguments is for the model to read.
     pub(crate) fn call(self: &Arc<Self>, arguments: &str, cx: Context) -> Work {
         if let Err(text) = self.look_at(arguments) {
             return handlers::refuse(text);
         }
-        let work = match &self.check {
-            None => (self.handler.0)(arguments, cx.clone()),
-            Some(check) => self.checked(check, arguments, cx.clone()),
-        };
-        let work = match self.drop_on_abort {
-            false => work,
-            true => Box::pin(async move { cx.signal().run(work).await? }),
+        let work = match self.ended {
+            None => (self.begin)(self, arguments, cx),
+            Some(ended) => ended((self.begin)(self, arguments, cx.clone()), cx),
         };
         match self.output.is_checked() {
             false => work,
@@ -365,8 +355,8 @@ impl Tool {
 
     /// Holds the arguments against the schema.
     fn look_at(&self, arguments: &str) -> Result<(), String> {
-        if self.strict {
-            self.refuse_unknown(arguments)?;
+        if let Some(refuse_unknown) = self.strict {
+            refuse_unknown(self, arguments)?;
         }
         self.input
             .check_text(arguments)
@@ -382,15 +372,23 @@ impl Tool {
         }
     }
 
+    /// Begins the handler.
+    fn begin(self: &Arc<Self>, arguments: &str, cx: Context) -> Work {
+        (self.handler.0)(arguments, cx)
+    }
+
     /// Runs the author's check, then the handler.
-    fn checked(self: &Arc<Self>, check: &Check, arguments: &str, cx: Context) -> Work {
+    fn begin_checked(self: &Arc<Self>, arguments: &str, cx: Context) -> Work {
+        let Some(check) = &self.check else {
+            return self.begin(arguments, cx);
+        };
         let value = serde_json::from_str(arguments).unwrap_or_default();
         let (check, tool, arguments) =
             (check(value, cx.clone()), self.clone(), arguments.to_owned());
         Box::pin(async move {
             check.await?;
             cx.signal().check()?;
-            (tool.handler.0)(&arguments, cx).await
+            tool.begin(&arguments, cx).await
         })
     }
 
@@ -418,14 +416,41 @@ impl Tool {
 }
 
 impl Listed for Tool {
-    const MEMBER: &'static str = "tools";
+    fn what(&self) -> &'static str {
+        "tool"
+    }
 
     fn key(&self) -> &str {
         self.name()
     }
 
+    fn check(&self) -> Result<(), Error> {
+        let name = self.name();
+        if let Err(err) = tool_name::check(name) {
+            return Err(Error::definition(format!("tool {name:?}: {err}")));
+        }
+        if self.info.input_schema.get("type") != Some(&"object".into()) {
+            return Err(Error::definition(format!(
+                "tool {name:?}: the input schema must have \"type\": \"object\""
+            )));
+        }
+        if let Some(mistake) = &self.mistake {
+            return Err(Error::definition(format!("tool {name:?}: {mistake}")));
+        }
+        meta_keys::check(&self.info.meta)
+            .map_err(|err| Error::definition(format!("tool {name:?}: {err}")))
+    }
+
     fn definition(&self) -> Value {
         json!(self.info)
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
     }
 }
 

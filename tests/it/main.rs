@@ -14,6 +14,7 @@ mod cancel;
 mod envelope;
 mod eras;
 mod errors;
+mod executors;
 #[cfg(feature = "http")]
 mod http;
 mod lines;

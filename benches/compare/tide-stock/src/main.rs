@@ -10,7 +10,7 @@ mod bench;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let executor = Arc::new(smol::Executor::new());
-    let server = bench::server(&executor, None)?;
+    let server = bench::server(Some(&executor), None)?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     eprintln!("LISTENING {}", listener.local_addr()?);
     let mut app = tide::new();

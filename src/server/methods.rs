@@ -1,0 +1,36 @@
+//! What a server offers beside tools, and how that is served.
+//!
+//! A server holds a function for each kind, set when the first of the kind is registered: a program that offers none
+//! is linked without what serves them.
+
+mod completion;
+mod prompts;
+mod resources;
+
+use super::dispatch::{Arrival, Intake, Terms};
+use crate::era::Refusal;
+
+/// Serves the methods of one kind.
+pub(super) type Serve = fn(&Arrival<'_>, Terms) -> Result<Intake, Refusal>;
+
+/// How each kind is served, where it is offered.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Methods {
+    pub(super) resources: Option<Serve>,
+    pub(super) prompts: Option<Serve>,
+    pub(super) completion: Option<Serve>,
+}
+
+impl Methods {
+    pub(super) fn serve_resources(&mut self) {
+        self.resources = Some(resources::serve);
+    }
+
+    pub(super) fn serve_prompts(&mut self) {
+        self.prompts = Some(prompts::serve);
+    }
+
+    pub(super) fn serve_completion(&mut self) {
+        self.completion = Some(completion::serve);
+    }
+}

@@ -1,0 +1,209 @@
+//! Where handlers run: within the future that serves them, unless the server was given an executor.
+
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use serde_json::json;
+use smol::future;
+use smol_mcp::testing::{self, Client};
+use smol_mcp::{Context, NoInput, Server, Tool, lines};
+
+use crate::stage::{self, within};
+
+/// Tells when it is dropped.
+struct Guard(Sender<&'static str>);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let _ = self.0.send("dropped");
+    }
+}
+
+/// Waits for an event without keeping the thread.
+async fn next(told: &Receiver<&'static str>) -> &'static str {
+    loop {
+        match told.try_recv() {
+            Ok(event) => return event,
+            Err(_) => future::yield_now().await,
+        }
+    }
+}
+
+fn server(events: Sender<&'static str>) -> Server {
+    let begun = events.clone();
+    Server::builder("threads", "1.0.0")
+        .tool(Tool::new("where", async |_: NoInput| {
+            // It has moved to where handlers run that wait.
+            future::yield_now().await;
+            format!("{:?}", thread::current().id())
+        }))
+        .tool(Tool::new("restless", move |_: NoInput, cx: Context| {
+            let begun = begun.clone();
+            async move {
+                future::yield_now().await;
+                begun.send("begun").unwrap();
+                while cx.signal().check().is_ok() {
+                    future::yield_now().await;
+                }
+                begun.send("heard").unwrap();
+            }
+        }))
+        .tool(Tool::new("patient", move |_: NoInput| {
+            let guard = Guard(events.clone());
+            async move {
+                guard.0.send("begun").unwrap();
+                future::pending::<()>().await;
+            }
+        }))
+        .build()
+        .unwrap()
+}
+
+/// Serves a client in memory within the future that runs the script.
+fn beside<T>(server: &Server, script: impl AsyncFnOnce(Client) -> T) -> T {
+    let (their_input, our_output) = testing::pipe(4096);
+    let (our_input, their_output) = testing::pipe(4096);
+    let client = Client::over(our_input, our_output);
+    let serving = async {
+        lines::serve(server, their_input, their_output)
+            .await
+            .unwrap();
+        future::pending().await
+    };
+    within("the script", future::or(script(client), serving))
+}
+
+#[test]
+fn a_handler_that_waits_runs_on_the_thread_that_serves() {
+    let (events, _kept) = mpsc::channel();
+    let result = beside(&server(events), async |client| {
+        client.call("where", json!({})).await
+    });
+    let own = format!("{:?}", thread::current().id());
+    assert_eq!(result["content"][0]["text"], json!(own));
+}
+
+#[test]
+fn a_handler_that_never_rests_does_not_keep_its_cancellation_from_being_read() {
+    let (events, told) = mpsc::channel();
+    let server = server(events);
+    // On a thread of its own: it would be kept from noticing that it waits in vain, too.
+    let thread = thread::spawn(move || {
+        beside(&server, async |client| {
+            let restless = client.start("restless", json!({})).await;
+            assert_eq!(next(&told).await, "begun");
+            restless.cancel("enough").await;
+            assert_eq!(next(&told).await, "heard");
+        });
+    });
+    stage::join("the cancellation to be heard", thread);
+}
+
+#[test]
+fn a_serving_future_has_dropped_its_handlers_once_it_is_dropped() {
+    let (events, told) = mpsc::channel();
+    let server = server(events);
+    beside(&server, async |client| {
+        let _patient = client.start("patient", json!({})).await;
+        client.call("where", json!({})).await;
+    });
+    let told: Vec<_> = told.try_iter().collect();
+    assert_eq!(told, ["begun", "dropped"]);
+}
+
+#[test]
+fn an_executor_that_the_server_was_given_is_not_run_by_what_serves() {
+    let executor = Arc::new(smol::Executor::new());
+    let server = Server::builder("threads", "1.0.0")
+        .tool(Tool::new("where", async |_: NoInput| {
+            future::yield_now().await;
+            format!("{:?}", thread::current().id())
+        }))
+        .executor(executor.clone())
+        .build()
+        .unwrap();
+    let (stop, stopped) = async_channel::bounded::<()>(1);
+    let thread = thread::spawn(move || smol::block_on(executor.run(stopped.recv())).is_err());
+    let result = beside(&server, async |client| {
+        client.call("where", json!({})).await
+    });
+    let other = format!("{:?}", thread.thread().id());
+    assert_eq!(result["content"][0]["text"], json!(other));
+    drop(stop);
+    assert!(thread.join().unwrap());
+}
+
+#[cfg(feature = "http")]
+mod over_http {
+    use smol::io::{AsyncReadExt, AsyncWriteExt};
+    use smol::net::TcpStream;
+    use smol_mcp::http::{Endpoint, Listener, serve_on};
+
+    use super::*;
+
+    /// Asks on a connection of its own, and returns the answer with its head.
+    async fn post(address: std::net::SocketAddr, tool: &str) -> String {
+        let body = json!({
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {
+                "name": tool,
+                "_meta": {
+                    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                    "io.modelcontextprotocol/clientCapabilities": {},
+                },
+            },
+        })
+        .to_string();
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+             Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    /// Serves over HTTP within the future that runs the script.
+    fn beside<T>(server: &Server, script: impl AsyncFnOnce(std::net::SocketAddr) -> T) -> T {
+        within("the script", async {
+            let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let serving = async {
+                serve_on(listener, Endpoint::new(server)).await.unwrap();
+                future::pending().await
+            };
+            future::or(script(address), serving).await
+        })
+    }
+
+    #[test]
+    fn a_handler_that_waits_runs_on_the_thread_that_serves() {
+        let (events, _kept) = mpsc::channel();
+        let answer = beside(&server(events), async |address| {
+            post(address, "where").await
+        });
+        let own = format!("{:?}", thread::current().id());
+        assert!(answer.contains(&own), "{answer}");
+    }
+
+    #[test]
+    fn a_serving_future_has_dropped_its_handlers_once_it_is_dropped() {
+        let (events, told) = mpsc::channel();
+        let server = server(events);
+        beside(&server, async |address| {
+            let begun = async { assert_eq!(next(&told).await, "begun") };
+            let answered = async {
+                post(address, "patient").await;
+            };
+            future::or(begun, answered).await;
+        });
+        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["dropped"]);
+    }
+}
