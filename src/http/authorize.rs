@@ -142,7 +142,7 @@ impl Challenge {
             .to_ascii_lowercase();
         let mut response = plain(self.status, &format!("{reason}\n"));
         let value = HeaderValue::from_str(&challenge(&parameters)).expect("quoted");
-        response.headers_mut().insert(WWW_AUTHENTICATE, value);
+        response.headers_mut().append(WWW_AUTHENTICATE, value);
         response
     }
 }

@@ -14,6 +14,7 @@ use super::cors;
 use super::events::EventStore;
 use super::origin::Origins;
 use super::post::{self, Begun};
+use super::resume::{Resume, Resumption};
 use super::session::{self, Sessions};
 use crate::era;
 use crate::http::Service;
@@ -80,7 +81,7 @@ pub(super) struct Inner {
     pub(super) keep_alive: Duration,
     pub(super) patience: Duration,
     /// Keeps the events of sessions. Without it none of them has an id.
-    pub(super) store: Option<Arc<dyn EventStore>>,
+    pub(super) store: Option<Arc<dyn Resume>>,
     /// Whether a hang-up aborts a call of a session, if that was said.
     pub(super) aborts: Option<bool>,
     /// When a client comes back to a stream that a handler has let go of.
@@ -175,7 +176,7 @@ impl Endpoint {
     /// Without sessions, and for clients of 2026-07-28 and later, it changes nothing.
     #[must_use]
     pub fn event_store(self, store: impl EventStore) -> Self {
-        self.change(|inner| inner.store = Some(Arc::new(store)))
+        self.change(|inner| inner.store = Some(Arc::new(Resumption(Arc::new(store)))))
     }
 
     /// Whether a client of a session that hangs up has its call aborted.
@@ -444,7 +445,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
 pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Body::full(text));
     *response.status_mut() = status;
-    response.headers_mut().insert(
+    response.headers_mut().append(
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
@@ -454,7 +455,7 @@ pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
 fn not_allowed(allowed: &'static str) -> Response<Body> {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
     let headers = response.headers_mut();
-    headers.insert(ALLOW, HeaderValue::from_static(allowed));
+    headers.append(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
@@ -465,7 +466,7 @@ pub(super) fn json(status: u16, body: Vec<u8>) -> Response<Body> {
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
         .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        .append(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
