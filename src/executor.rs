@@ -1,50 +1,88 @@
-//! Where tasks run: on an executor of the application's choice, or on smol's global one.
+//! Where tasks run: on an executor of the application's choice, else within the future that serves, else on smol's
+//! global executor.
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
+use std::pin::Pin;
+use std::sync::{Arc, Weak};
 
+use futures_lite::future;
 use smol::Executor;
 pub(crate) use smol::Task;
 
-/// Starts tasks, and leaves each to the caller as an owner.
-#[derive(Clone, Default)]
-pub(crate) struct Spawner(Option<Arc<Executor<'static>>>);
+/// How many tasks are run before whoever serves gets its turn.
+const TURN: usize = 64;
+
+/// Starts handlers, and leaves each to the caller as an owner.
+#[derive(Clone)]
+pub(crate) struct Spawner(Way);
+
+type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+#[derive(Clone)]
+enum Way {
+    /// Not kept alive: what is kept by a task on it would be kept for ever.
+    On(Weak<Executor<'static>>),
+    /// A function, so that only programs which start something there are linked with all that it brings.
+    Global(fn(Boxed) -> Task<()>),
+}
 
 impl Spawner {
-    /// Starts tasks on `executor`, which the application has to run.
-    pub(crate) fn on(executor: Arc<Executor<'static>>) -> Self {
-        Self(Some(executor))
+    /// Starts tasks on `executor`, which somebody has to run.
+    pub(crate) fn on(executor: &Arc<Executor<'static>>) -> Self {
+        Self(Way::On(Arc::downgrade(executor)))
     }
 
-    /// Returns this one if it was chosen, and else `other`.
-    #[allow(dead_code)] // Only listeners have another one to ask.
-    pub(crate) fn or(self, other: &Self) -> Self {
-        match self.0 {
-            Some(_) => self,
-            None => other.clone(),
-        }
+    /// Starts tasks on smol's global executor.
+    #[allow(dead_code)] // Byte streams are served by a future that runs tasks.
+    pub(crate) fn global() -> Self {
+        Self(Way::Global(smol::spawn))
     }
 
-    /// Starts `future`. Dropping the task drops the future.
-    pub(crate) fn spawn<T, F>(&self, future: F) -> Task<T>
+    /// Starts `future`, unless the executor is gone. Dropping the task drops the future.
+    pub(crate) fn spawn<F>(&self, future: F) -> Option<Task<()>>
     where
-        T: Send + 'static,
-        F: Future<Output = T> + Send + 'static,
+        F: Future<Output = ()> + Send + 'static,
     {
         match &self.0 {
-            Some(executor) => executor.spawn(future),
-            None => smol::spawn(future),
+            Way::On(executor) => Some(executor.upgrade()?.spawn(future)),
+            Way::Global(spawn) => Some(spawn(Box::pin(future))),
         }
     }
 }
 
 impl fmt::Debug for Spawner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.0.is_some() {
-            "Spawner(own)"
-        } else {
-            "Spawner(global)"
+        f.write_str(match self.0 {
+            Way::On(_) => "Spawner(own)",
+            Way::Global(_) => "Spawner(global)",
         })
     }
+}
+
+/// Runs what `serve` does, and the tasks that it starts on the executor that it is given: `chosen`, which the
+/// application runs, or else one that lives and ends with this future.
+pub(crate) async fn within<T, F>(
+    chosen: Option<Arc<Executor<'static>>>,
+    serve: impl FnOnce(Arc<Executor<'static>>) -> F,
+) -> T
+where
+    F: Future<Output = T>,
+{
+    let own = chosen.is_none();
+    let executor = chosen.unwrap_or_default();
+    let serving = serve(executor.clone());
+    let tasks = async {
+        if !own {
+            future::pending::<()>().await;
+        }
+        loop {
+            for _ in 0..TURN {
+                executor.tick().await;
+            }
+            future::yield_now().await;
+        }
+    };
+    // What serves is dropped before the executor, and the executor drops what is left on it.
+    future::or(serving, tasks).await
 }

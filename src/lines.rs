@@ -13,9 +13,10 @@ use futures_lite::{AsyncRead, AsyncWrite, future};
 
 use crate::Server;
 use crate::era;
+use crate::executor::{self, Spawner};
 use crate::protocol::jsonrpc::{self, RpcError};
 use crate::server::call::Answer;
-use crate::server::dispatch::{self, Intake};
+use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::inflight::DROPPING;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal};
@@ -69,15 +70,26 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let peer = Peer::new(&server.0, Kind::Stream);
-    let mut connection = Connection {
-        guard: Guard(peer),
-        input,
-        output,
-        inbox: Inbox::default(),
-        outbox: Outbox::default(),
-        unanswerable: 0,
-    };
+    executor::within(server.0.executor.clone(), |executor| {
+        let connection = Connection {
+            guard: Guard(Peer::new(&server.0, Kind::Stream)),
+            spawner: Spawner::on(&executor),
+            input,
+            output,
+            inbox: Inbox::default(),
+            outbox: Outbox::default(),
+            unanswerable: 0,
+        };
+        run(server, connection)
+    })
+    .await
+}
+
+async fn run<R, W>(server: &Server, mut connection: Connection<R, W>) -> io::Result<()>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
     let end = future::poll_fn(|cx| connection.poll_serve(cx)).await;
     match connection.end(end, server.0.limits.grace).await {
         Err(err)
@@ -100,6 +112,7 @@ enum End {
 
 struct Connection<R, W> {
     guard: Guard,
+    spawner: Spawner,
     input: R,
     output: W,
     inbox: Inbox,
@@ -216,12 +229,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
             return;
         }
         let peer = &self.guard.0;
+        let caller = Caller {
+            signal: &Signal::never(),
+            spawner: &self.spawner,
+        };
         if line[0] == b'[' && peer.legacy_version().is_some_and(era::has_batches) {
             let mut taken = Vec::new();
-            dispatch::receive_batch(peer, line, &Signal::never(), |intake| taken.push(intake));
+            dispatch::receive_batch(peer, line, caller, |intake| taken.push(intake));
             return taken.into_iter().for_each(|intake| self.answer(intake));
         }
-        let intake = dispatch::receive(peer, line, &Signal::never());
+        let intake = dispatch::receive(peer, line, caller);
         self.answer(intake);
     }
 

@@ -37,6 +37,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use smol::Executor;
 
 pub use self::amount::{Amount, IntoTotal};
 pub use self::around::{Next, Outcome};
@@ -59,7 +60,6 @@ use self::registry::{Listed, Registry};
 use self::seal::Seal;
 use self::subscriptions::{Bus, Change};
 use crate::era::{Offers, Stamp};
-use crate::executor::Spawner;
 use crate::protocol::jsonrpc::Id;
 use crate::protocol::{Implementation, Version};
 use crate::signal::{Controller, Reason, Signal};
@@ -86,7 +86,8 @@ pub(crate) struct Inner {
     pub(crate) instructions: Option<String>,
     pub(crate) offers: Offers,
     pub(crate) limits: Limits,
-    pub(crate) spawner: Spawner,
+    /// Where handlers and connections run, if the author says so.
+    pub(crate) executor: Option<Arc<Executor<'static>>>,
     pub(crate) tools: Registry<Tool>,
     pub(crate) resources: Registry<Resource>,
     pub(crate) templates: Registry<ResourceTemplate>,

@@ -123,10 +123,12 @@ impl Client {
         let (their_input, our_output) = pipe(CAPACITY);
         let (our_input, their_output) = pipe(CAPACITY);
         let mut client = Self::over(our_input, our_output);
-        let (served, spawner) = (server.clone(), &server.0.spawner);
-        client.serving = Some(
-            spawner.spawn(async move { lines::serve(&served, their_input, their_output).await }),
-        );
+        let served = server.clone();
+        let serving = async move { lines::serve(&served, their_input, their_output).await };
+        client.serving = Some(match &server.0.executor {
+            Some(executor) => executor.spawn(serving),
+            None => smol::spawn(serving),
+        });
         client
     }
 

@@ -17,8 +17,10 @@ use super::post::{self, Begun};
 use super::resume::{Resume, Resumption};
 use super::session::{self, Sessions};
 use crate::era;
+use crate::executor::Spawner;
 use crate::http::Service;
 use crate::protocol::jsonrpc::RpcError;
+use crate::server::dispatch::Caller;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::Signal;
 use crate::{Principal, Server};
@@ -71,6 +73,8 @@ pub struct Endpoint(pub(super) Arc<Inner>);
 #[derive(Clone)]
 pub(super) struct Inner {
     pub(super) server: Server,
+    /// Where handlers run, if the server says so.
+    spawner: Option<Spawner>,
     pub(super) origins: Origins,
     /// `None` answers at every path.
     pub(super) path: Option<String>,
@@ -96,6 +100,7 @@ impl Endpoint {
     pub fn new(server: &Server) -> Self {
         Self(Arc::new(Inner {
             server: server.clone(),
+            spawner: server.0.executor.as_ref().map(Spawner::on),
             origins: Origins::default(),
             path: Some(PATH.to_owned()),
             sessions: Some(Arc::default()),
@@ -280,23 +285,27 @@ impl Endpoint {
     /// Every handler that the request begins gets a signal that fires when `signal` does, with the same reason. So does
     /// dropping the future, or the body of its response before its end, with
     /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected). Then nothing of the call leaves any more, while
-    /// the handler runs to its end on the server's executor. The reason
+    /// the handler runs to its end on the server's executor, which is smol's global one by default. The reason
     /// [`ServerClosed`](crate::signal::Reason::ServerClosed) is different: what ends within the grace is still answered.
     pub async fn handle(&self, request: Request<Vec<u8>>, signal: Signal) -> Response<Body> {
-        self.serve(request, signal).await
+        self.call(request, signal).await
     }
 
     /// Begins a request in place. It is gone by the time that something is waited for, unless it is to be authorized.
-    fn serve(
+    pub(super) fn serve(
         &self,
         request: Request<Vec<u8>>,
         signal: Signal,
+        spawner: &Spawner,
     ) -> impl Future<Output = Response<Body>> + Send + use<> {
         let origin = self.0.cors_origin(request.headers());
         let (method, path, headers) = (request.method(), request.uri().path(), request.headers());
         let begun = match (self.0.refuse(method, path, headers), &self.0.authorizer) {
             (Some(response), _) => Ok(Begun::Done(response)),
-            (None, None) => Ok(self.0.begin(&request, None, &signal)),
+            (None, None) => {
+                let signal = &signal;
+                Ok(self.0.begin(&request, None, Caller { signal, spawner }))
+            }
             (None, Some(authorizer)) => {
                 let (parts, body) = request.into_parts();
                 // Boxed, so that requests which nobody is asked about take no more room than they need.
@@ -304,6 +313,7 @@ impl Endpoint {
                     decision: authorizer(parts.clone()),
                     request: Request::from_parts(parts, body),
                     endpoint: self.0.clone(),
+                    spawner: spawner.clone(),
                 }))
             }
         };
@@ -335,6 +345,7 @@ struct Undecided {
     decision: Deciding,
     request: Request<Vec<u8>>,
     endpoint: Arc<Inner>,
+    spawner: Spawner,
 }
 
 impl Undecided {
@@ -343,9 +354,14 @@ impl Undecided {
             decision,
             request,
             endpoint,
+            spawner,
         } = *self;
+        let caller = Caller {
+            signal,
+            spawner: &spawner,
+        };
         match signal.run(decision).await {
-            Ok(Ok(principal)) => endpoint.begin(&request, Some(&principal), signal),
+            Ok(Ok(principal)) => endpoint.begin(&request, Some(&principal), caller),
             Ok(Err(challenge)) => Begun::Done(challenge.respond(endpoint.resource.as_ref())),
             Err(_) => Begun::Done(post::aborted()),
         }
@@ -358,7 +374,10 @@ impl Service for Endpoint {
         request: Request<Vec<u8>>,
         signal: Signal,
     ) -> impl Future<Output = Response<Body>> + Send {
-        self.serve(request, signal)
+        match &self.0.spawner {
+            Some(spawner) => self.serve(request, signal, spawner),
+            None => self.serve(request, signal, &Spawner::global()),
+        }
     }
 }
 
@@ -399,7 +418,7 @@ impl Inner {
         self: &Arc<Self>,
         request: &Request<Vec<u8>>,
         principal: Option<&Principal>,
-        signal: &Signal,
+        caller: Caller<'_>,
     ) -> Begun {
         let head = Head {
             headers: request.headers(),
@@ -409,9 +428,9 @@ impl Inner {
             return Begun::Done(refusal);
         }
         match *request.method() {
-            Method::GET => Begun::Done(session::listen(self, &head, signal)),
+            Method::GET => Begun::Done(session::listen(self, &head, caller.signal)),
             Method::DELETE => Begun::Done(session::end(self, &head)),
-            _ => post::begin(self, &head, request.body(), signal),
+            _ => post::begin(self, &head, request.body(), caller),
         }
     }
 

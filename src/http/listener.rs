@@ -29,12 +29,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_io::Async;
+use smol::Executor;
 
 pub use self::options::Options;
 
 use self::accept::Acceptor;
 use self::seats::Seats;
-use crate::executor::Spawner;
+use crate::executor;
 use crate::http::Service;
 use crate::readiness::Readiness;
 
@@ -151,9 +152,11 @@ impl Listener {
         self
     }
 
-    /// Runs connections where `spawner` does, unless the options say where.
-    pub(super) fn with_spawner(mut self, spawner: &Spawner) -> Self {
-        self.options.spawner = self.options.spawner.or(spawner);
+    /// Runs connections on this executor, unless the options name one.
+    pub(super) fn with_executor(mut self, executor: &Arc<Executor<'static>>) -> Self {
+        self.options
+            .executor
+            .get_or_insert_with(|| executor.clone());
         self
     }
 
@@ -175,8 +178,8 @@ impl Listener {
 
     /// Serves clients until the listener is closed.
     ///
-    /// Each connection is a task on [the executor of the options](Options::executor). This future accepts and keeps the time, so it has to
-    /// be polled all along.
+    /// This future accepts and keeps the time, and runs the connections, unless they are to run on
+    /// [an executor of the application's](Options::executor). It has to be polled all along.
     ///
     /// # Errors
     ///
@@ -187,10 +190,10 @@ impl Listener {
     /// Dropping the future closes the listening socket and drops all connections, with the calls that run on them.
     pub async fn serve<S: Service>(self, service: S) -> io::Result<()> {
         let mut options = self.options;
-        let spawner = std::mem::take(&mut options.spawner);
+        let chosen = options.executor.take();
         self.seats.begin(options);
-        let mut acceptor = Acceptor {
-            spawner,
+        let acceptor = |executor| Acceptor {
+            executor,
             tcp: self.address.is_some(),
             socket: Some(self.socket),
             seats: self.seats,
@@ -200,7 +203,11 @@ impl Listener {
             pause: None,
             tick: None,
         };
-        poll_fn(|cx| acceptor.poll(cx)).await
+        executor::within(chosen, |executor| {
+            let mut acceptor = acceptor(executor);
+            poll_fn(move |cx| acceptor.poll(cx))
+        })
+        .await
     }
 }
 

@@ -18,7 +18,7 @@ use super::sse::{self, Events};
 use crate::era::{self, Around, Refusal, Route, modern};
 use crate::protocol::jsonrpc::{self, Malformed, Message, Notification, Request, RpcError};
 use crate::server::call::Call;
-use crate::server::dispatch::{self, Intake};
+use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::journal;
 use crate::server::outlet::Next;
 use crate::signal::{Deadline, Reason, Signal, Wait};
@@ -130,7 +130,12 @@ impl Drop for Guard {
 }
 
 /// Takes the message of a POST. What is answered at once is answered here, without a wait.
-pub(super) fn begin(endpoint: &Arc<Inner>, head: &Head<'_>, body: &[u8], signal: &Signal) -> Begun {
+pub(super) fn begin(
+    endpoint: &Arc<Inner>,
+    head: &Head<'_>,
+    body: &[u8],
+    caller: Caller<'_>,
+) -> Begun {
     let accepts = accepts(head.headers);
     let most = endpoint.server.0.limits.message_bytes;
     if let Some(refusal) = refuse_form(head.headers, accepts, body.len(), most) {
@@ -140,7 +145,7 @@ pub(super) fn begin(endpoint: &Arc<Inner>, head: &Head<'_>, body: &[u8], signal:
         endpoint,
         head,
         accepts,
-        signal,
+        caller,
     };
     match jsonrpc::parse(body) {
         Ok(Message::Request(request)) => post.request(request),
@@ -194,7 +199,7 @@ struct Post<'a> {
     endpoint: &'a Arc<Inner>,
     head: &'a Head<'a>,
     accepts: Accepts,
-    signal: &'a Signal,
+    caller: Caller<'a>,
 }
 
 impl Post<'_> {
@@ -222,7 +227,7 @@ impl Post<'_> {
                     head,
                     accepts,
                     request,
-                    self.signal,
+                    self.caller,
                 ))
             }
             (route @ Route::Legacy(..), Found::Session(session)) => {
@@ -230,7 +235,7 @@ impl Post<'_> {
             }
             (route, _) => {
                 let crowd = &self.endpoint.crowd;
-                let intake = dispatch::run(crowd, request, route, Some(self.head), self.signal);
+                let intake = dispatch::run(crowd, request, route, Some(self.head), self.caller);
                 self.attend(intake, None, None)
             }
         }
@@ -253,10 +258,14 @@ impl Post<'_> {
 
     fn run_in(&self, session: Arc<Session>, request: Request<'_>, route: Route) -> Begun {
         // A handler that runs on must not see that its client has gone. Whatever else fires the signal is passed on.
-        let runs_on = self.endpoint.runs_on() && !self.signal.is_aborted();
-        let apart = runs_on.then(|| self.signal.clone());
+        let runs_on = self.endpoint.runs_on() && !self.caller.signal.is_aborted();
+        let apart = runs_on.then(|| self.caller.signal.clone());
         let never = Signal::never();
-        let caller = if runs_on { &never } else { self.signal };
+        let signal = if runs_on { &never } else { self.caller.signal };
+        let caller = Caller {
+            signal,
+            ..self.caller
+        };
         let intake = dispatch::run(&session.peer, request, route, Some(self.head), caller);
         self.attend(intake, Some(session), apart)
     }
@@ -283,7 +292,7 @@ impl Post<'_> {
             endpoint: self.endpoint.clone(),
         };
         // The caller may have given up while the handler ran in place.
-        match self.signal.reason() {
+        match self.caller.signal.reason() {
             None | Some(Reason::ServerClosed) => {}
             Some(reason) => {
                 waiting.call.leave(reason);
@@ -291,7 +300,7 @@ impl Post<'_> {
             }
         }
         let next = waiting.call.call().and_then(|call| call.take_next());
-        match next.and_then(|next| waiting.respond(next, self.signal)) {
+        match next.and_then(|next| waiting.respond(next, self.caller.signal)) {
             Some(response) => Begun::Done(response),
             None => Begun::Running(waiting),
         }
@@ -371,7 +380,7 @@ impl Post<'_> {
                 headers: self.head,
                 session: peer.legacy_version(),
             };
-            batch.take(dispatch::element(&peer, element.get(), around, self.signal));
+            batch.take(dispatch::element(&peer, element.get(), around, self.caller));
         }
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),

@@ -5,8 +5,11 @@ use std::net::ToSocketAddrs;
 
 use futures_lite::future;
 
-use super::{Endpoint, Listener, Service};
-use crate::Server;
+use http::{Request, Response};
+
+use super::{Body, Endpoint, Listener, Service};
+use crate::executor::{self, Spawner};
+use crate::{Server, Signal};
 
 /// Listens on a TCP address and serves MCP there at `/mcp`, until the server is [closed](Server::close).
 ///
@@ -37,7 +40,8 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<(
 
 /// Serves an endpoint on a listener, until the server is [closed](Server::close).
 ///
-/// Connections run on the executor of the server, unless [`Options::executor`](super::Options::executor) names another.
+/// Connections and handlers run within this future, or on the executor of the server if it was
+/// [given one](crate::Builder::executor). [`Options::executor`](super::Options::executor) names another for connections.
 ///
 /// # Errors
 ///
@@ -48,7 +52,31 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<(
 /// Dropping the future closes all connections and drops the handlers that run.
 pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> {
     let server = endpoint.server().clone();
-    serve_with(listener, endpoint, &server).await
+    executor::within(server.0.executor.clone(), |executor| {
+        let listener = listener.with_executor(&executor);
+        let served = Served {
+            endpoint,
+            spawner: Spawner::on(&executor),
+        };
+        serve_with(listener, served, &server)
+    })
+    .await
+}
+
+/// An endpoint whose handlers run where its connections do.
+struct Served {
+    endpoint: Endpoint,
+    spawner: Spawner,
+}
+
+impl Service for Served {
+    fn call(
+        &self,
+        request: Request<Vec<u8>>,
+        signal: Signal,
+    ) -> impl Future<Output = Response<Body>> + Send {
+        self.endpoint.serve(request, signal, &self.spawner)
+    }
 }
 
 /// Serves anything on a listener, until the server is closed.
@@ -57,7 +85,10 @@ pub(crate) async fn serve_with(
     service: impl Service,
     server: &Server,
 ) -> io::Result<()> {
-    let listener = listener.with_spawner(&server.0.spawner);
+    let listener = match &server.0.executor {
+        Some(executor) => listener.with_executor(executor),
+        None => listener,
+    };
     let closer = listener.closer();
     let closed = async {
         server.closed().aborted().await;

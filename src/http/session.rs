@@ -26,7 +26,7 @@ use crate::era::{self, Route};
 use crate::protocol::Version;
 use crate::protocol::jsonrpc::{Id, Request, RpcError};
 use crate::random;
-use crate::server::dispatch::{self, Intake};
+use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal, Wait};
 
@@ -256,10 +256,10 @@ pub(super) fn begin(
     head: &Head<'_>,
     accepts: Accepts,
     request: Request<'_>,
-    signal: &Signal,
+    caller: Caller<'_>,
 ) -> Response<Body> {
     let Some(sessions) = &endpoint.sessions else {
-        return shake_hands(&endpoint.crowd, accepts, request, signal);
+        return shake_hands(&endpoint.crowd, accepts, request, caller);
     };
     if matches!(find(endpoint, head), Found::Session(_)) {
         let error = RpcError::invalid_request("Invalid request: already initialized");
@@ -282,7 +282,7 @@ pub(super) fn begin(
     };
     let peer = Peer::new(&endpoint.server.0, Kind::Session);
     let id = request.id.clone();
-    let mut response = shake_hands(&peer, accepts, request, signal);
+    let mut response = shake_hands(&peer, accepts, request, caller);
     if peer.legacy_version().is_some() {
         let value = HeaderValue::from_str(&name).expect("hexadecimal digits");
         response.headers_mut().append(SESSION_ID, value);
@@ -297,9 +297,9 @@ fn shake_hands(
     peer: &Arc<Peer>,
     accepts: Accepts,
     request: Request<'_>,
-    signal: &Signal,
+    caller: Caller<'_>,
 ) -> Response<Body> {
-    match dispatch::run(peer, request, Route::Handshake, None, signal) {
+    match dispatch::run(peer, request, Route::Handshake, None, caller) {
         Intake::Answer(answer) => whole(accepts, answer.status, answer.body),
         Intake::Silent | Intake::Call(_) => json(500, era::refuse(None, &RpcError::internal())),
     }

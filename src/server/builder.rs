@@ -17,7 +17,6 @@ use super::work::{Work, work};
 use super::{Cancelled, Failure, Hooks, Inner, List, Progressed, Server};
 use crate::Error;
 use crate::era::{Lists, Offers, Reply, Stamp};
-use crate::executor::Spawner;
 use crate::protocol::{Cache, Completion, CompletionRequest, Implementation};
 use crate::random;
 
@@ -74,7 +73,7 @@ pub struct Builder {
     instructions: Option<String>,
     limits: Limits,
     cache: Cache,
-    spawner: Spawner,
+    executor: Option<Arc<smol::Executor<'static>>>,
     hooks: Hooks,
     deadline: Option<Duration>,
     tools: Vec<Tool>,
@@ -96,7 +95,7 @@ impl Builder {
             instructions: None,
             limits: Limits::default(),
             cache: Cache::default(),
-            spawner: Spawner::default(),
+            executor: None,
             hooks: Hooks::default(),
             deadline: None,
             tools: Vec::new(),
@@ -233,7 +232,7 @@ impl Builder {
     /// Runs handlers on an executor of the application's instead of smol's global one; so do connections over HTTP that
     /// are served by `http::serve` and `http::serve_on`.
     pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
-        self.spawner = Spawner::on(executor);
+        self.executor = Some(executor);
         self
     }
 
@@ -357,7 +356,7 @@ impl Builder {
             instructions: self.instructions,
             offers,
             limits,
-            spawner: self.spawner,
+            executor: self.executor,
             tools: registry("tool", self.tools, page, cache)?,
             resources: registry("resource", self.resources, page, cache)?,
             templates: registry("resource template", self.templates, page, cache)?,

@@ -21,6 +21,7 @@ use super::{Cancelled, Inner, Principal};
 use crate::era::asking;
 use crate::era::modern::Opening;
 use crate::era::{self, Around, Field, Method, Mirrored, Refusal, Route, legacy, modern};
+use crate::executor::Spawner;
 use crate::protocol::jsonrpc::{
     self, Id, Malformed, Message, Notification, Params, Request, Response, RpcError,
 };
@@ -41,8 +42,17 @@ pub(crate) enum Intake {
     Call(Arc<Call>),
 }
 
+/// What a message comes with.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller<'a> {
+    /// Fires when the transport does not wait for the answer any more.
+    pub(crate) signal: &'a Signal,
+    /// Where a handler runs that waits.
+    pub(crate) spawner: &'a Spawner,
+}
+
 /// Takes any message of a peer that has one stream.
-pub(crate) fn receive(peer: &Arc<Peer>, bytes: &[u8], caller: &Signal) -> Intake {
+pub(crate) fn receive(peer: &Arc<Peer>, bytes: &[u8], caller: Caller<'_>) -> Intake {
     match jsonrpc::parse(bytes) {
         Ok(Message::Request(request)) => {
             let around = Around::Stream {
@@ -92,7 +102,7 @@ fn refuse_malformed(malformed: &Malformed) -> Intake {
 pub(crate) fn receive_batch(
     peer: &Arc<Peer>,
     bytes: &[u8],
-    caller: &Signal,
+    caller: Caller<'_>,
     mut take: impl FnMut(Intake),
 ) {
     let around = Around::Stream {
@@ -108,7 +118,12 @@ pub(crate) fn receive_batch(
 }
 
 /// Takes one element of a batch. None of them opens a session.
-pub(crate) fn element(peer: &Arc<Peer>, text: &str, around: Around<'_>, caller: &Signal) -> Intake {
+pub(crate) fn element(
+    peer: &Arc<Peer>,
+    text: &str,
+    around: Around<'_>,
+    caller: Caller<'_>,
+) -> Intake {
     match jsonrpc::parse_str(text) {
         Ok(Message::Request(request)) => {
             let element = match around {
@@ -168,7 +183,7 @@ pub(crate) fn run(
     request: Request<'_>,
     route: Route,
     headers: Option<&dyn Mirrored>,
-    caller: &Signal,
+    caller: Caller<'_>,
 ) -> Intake {
     let (method, begun) = (request.method, journal::begun());
     let arrival = Arrival {
@@ -209,7 +224,7 @@ struct Arrival<'a> {
     id: Id,
     params: Params<'a>,
     headers: Option<&'a dyn Mirrored>,
-    caller: &'a Signal,
+    caller: Caller<'a>,
 }
 
 /// What a request's envelope says of how its call is to be run.
@@ -557,7 +572,7 @@ impl Arrival<'_> {
         begin: impl FnOnce(Context) -> Work,
     ) -> Result<Intake, Refusal> {
         let call = self.enter(terms, subject)?;
-        running::begin(&call, begin);
+        running::begin(&call, self.caller.spawner, begin);
         Ok(Intake::Call(call))
     }
 
@@ -620,7 +635,7 @@ impl Arrival<'_> {
             deadline: deadline.or(self.server().deadline),
             principal: self.principal().cloned(),
         };
-        let call = Call::new(self.peer.clone(), begun, self.caller);
+        let call = Call::new(self.peer.clone(), begun, self.caller.signal);
         call.hold();
         let most = self.server().limits.calls_per_peer;
         let most = match self.peer.kind {

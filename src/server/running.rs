@@ -11,15 +11,16 @@ use super::call::Call;
 use super::context::Context;
 use super::failure::HandlerError;
 use super::work::Work;
+use crate::executor::Spawner;
 use crate::signal::{Aborted, Signal, Wait};
 
 /// Begins the handler and polls it where the message was read. What does not end at once goes to the executor.
-pub(super) fn begin(call: &Arc<Call>, begin: impl FnOnce(Context) -> Work) {
+pub(super) fn begin(call: &Arc<Call>, spawner: &Spawner, begin: impl FnOnce(Context) -> Work) {
     if is_over(call) {
         return;
     }
     let cx = Context(call.clone());
-    run(call, catch_unwind(AssertUnwindSafe(|| begin(cx))));
+    run(call, spawner, catch_unwind(AssertUnwindSafe(|| begin(cx))));
 }
 
 /// Settles a call that is over before its handler starts: it never starts.
@@ -34,7 +35,7 @@ fn is_over(call: &Arc<Call>) -> bool {
     true
 }
 
-fn run(call: &Arc<Call>, begun: thread::Result<Work>) {
+fn run(call: &Arc<Call>, spawner: &Spawner, begun: thread::Result<Work>) {
     let work = match begun {
         Ok(work) => work,
         Err(panic) => return call.settle(Err(panicked(&*panic))),
@@ -51,8 +52,9 @@ fn run(call: &Arc<Call>, begun: thread::Result<Work>) {
         running.deadline = call
             .deadline
             .map(|deadline| Box::new(Signal::from(deadline).aborted()));
-        let task = call.peer.server.spawner.spawn(running);
-        call.peer.inflight.own(call, task);
+        if let Some(task) = spawner.spawn(running) {
+            call.peer.inflight.own(call, task);
+        }
     }
 }
 

@@ -11,12 +11,12 @@ use async_io::{Async, Timer};
 use futures_lite::FutureExt as _;
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags};
+use smol::Executor;
 
 use super::PeerAddr;
 use super::connection::{self, Connection};
 use super::seats::Seats;
 use super::socket::Socket;
-use crate::executor::Spawner;
 use crate::http::Service;
 use crate::readiness::Readiness;
 
@@ -33,7 +33,7 @@ pub(super) struct Acceptor<S> {
     pub(super) seats: Arc<Seats>,
     pub(super) service: Arc<S>,
     /// Where connections run.
-    pub(super) spawner: Spawner,
+    pub(super) executor: Arc<Executor<'static>>,
     /// Whether somebody may be waiting; otherwise the socket is waited for first.
     pub(super) may_have_clients: bool,
     pub(super) readable: Readiness,
@@ -145,7 +145,7 @@ impl<S: Service> Acceptor<S> {
 
     fn admit(&self, socket: Socket, peer: Option<PeerAddr>) {
         let service = self.service.clone();
-        self.seats.admit(&self.spawner, |seat| {
+        self.seats.admit(&self.executor, |seat| {
             let connection = Connection::new(socket, seat, peer);
             connection::serve(connection, service)
         });

@@ -449,12 +449,11 @@ mod tests {
     use super::super::seats::Seats;
     use super::*;
     use crate::Signal;
-    use crate::executor::Spawner;
 
     #[test]
     fn a_connection_is_a_small_future() {
         let seats = Arc::new(Seats::new());
-        let executor = Arc::new(smol::Executor::new());
+        let executor = smol::Executor::new();
         seats.begin(Options::new());
         let service = |_request: http::Request<Vec<u8>>, signal: Signal| async move {
             signal.aborted().await;
@@ -463,7 +462,7 @@ mod tests {
         let (ours, _theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         ours.set_nonblocking(true).unwrap();
         let socket = Socket::new(ours.into(), false).unwrap();
-        seats.admit(&Spawner::on(executor), |seat| {
+        seats.admit(&executor, |seat| {
             let connection = Connection::new(socket, seat, None);
             let future = serve(connection, Arc::new(service));
             let size = std::mem::size_of_val(&future);

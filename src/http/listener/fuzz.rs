@@ -16,7 +16,6 @@ use super::reader::{Limits, Reader};
 use super::seats::Seats;
 use super::socket::Socket;
 use crate::Signal;
-use crate::executor::Spawner;
 use crate::http::Body;
 
 /// A request as text, or the status of a refusal.
@@ -70,8 +69,7 @@ pub fn converse(bytes: &[u8], split: usize) -> Vec<u8> {
     seats.begin(Options::new().half_close(true).max_body(4096));
     let socket = Socket::new(server.into(), false).expect("a socket in the reactor");
     let service = Arc::new(echo);
-    let spawner = Spawner::on(executor.clone());
-    seats.admit(&spawner, |seat| {
+    seats.admit(&executor, |seat| {
         connection::serve(Connection::new(socket, seat, None), service)
     });
 

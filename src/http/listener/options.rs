@@ -7,7 +7,6 @@ use smol::Executor;
 
 use super::head::MOST_HEADERS;
 use super::reader::Limits;
-use crate::executor::Spawner;
 
 /// The limits of a [`Listener`](super::Listener), and where it runs.
 ///
@@ -35,7 +34,7 @@ pub struct Options {
     pub(super) max_connections: usize,
     pub(super) half_close: bool,
     pub(super) peer_addr: bool,
-    pub(super) spawner: Spawner,
+    pub(super) executor: Option<Arc<Executor<'static>>>,
 }
 
 impl Options {
@@ -54,7 +53,7 @@ impl Options {
             max_connections: 10_000,
             half_close: false,
             peer_addr: false,
-            spawner: Spawner::default(),
+            executor: None,
         }
     }
 
@@ -128,11 +127,10 @@ impl Options {
 
     /// Runs connections on `executor`, which the application runs.
     ///
-    /// By default they run on the executor of the server whose end is also that of the listener, which is smol's global
-    /// one unless [`Builder::executor`](crate::Builder::executor) says otherwise; a listener that knows of no server
-    /// runs them on smol's.
+    /// By default they run on the one of the server whose end is also that of the listener
+    /// ([`Builder::executor`](crate::Builder::executor)), and else within the future that serves the listener.
     pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
-        self.spawner = Spawner::on(executor);
+        self.executor = Some(executor);
         self
     }
 

@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 use async_io::Timer;
 use event_listener::Event;
 use slab::Slab;
-use smol::Task;
+use smol::{Executor, Task};
 
 use super::options::Options;
-use crate::executor::Spawner;
 
 /// A deadline that never comes.
 const NEVER: u64 = u64::MAX;
@@ -86,8 +85,11 @@ impl Seats {
     /// Starts a connection on a seat of its own.
     ///
     /// The executor is not kept here: its tasks hold the table, and would hold each other.
-    pub(super) fn admit<F>(self: &Arc<Self>, spawner: &Spawner, connection: impl FnOnce(Seat) -> F)
-    where
+    pub(super) fn admit<F>(
+        self: &Arc<Self>,
+        executor: &Executor<'static>,
+        connection: impl FnOnce(Seat) -> F,
+    ) where
         F: Future<Output = ()> + Send + 'static,
     {
         let link = Arc::new(Link {
@@ -105,7 +107,7 @@ impl Seats {
         });
         // Locked until the row is whole: a connection that ends at once waits here before it frees its seat.
         let mut taken = self.lock();
-        taken[key].task = Some(spawner.spawn(connection));
+        taken[key].task = Some(executor.spawn(connection));
     }
 
     /// Whether all seats are taken. If so, the server is woken when one gets free.
