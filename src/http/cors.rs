@@ -11,8 +11,16 @@ use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::Body;
 
+/// What is to be done about it where it is switched on.
+pub(super) struct Cors {
+    pub(super) preflight: fn(&Method, &HeaderMap) -> Option<Response<Body>>,
+    pub(super) open: fn(&mut Response<Body>, HeaderValue),
+}
+
+pub(super) static CORS: Cors = Cors { preflight, open };
+
 /// Answers the question of a browser whether it may send a request; `None` if this is no such question.
-pub(super) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
+fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
     let asks = *method == Method::OPTIONS
         && headers.contains_key(ORIGIN)
         && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
@@ -35,7 +43,7 @@ pub(super) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response
 }
 
 /// Lets the page read a response. Its origin has been checked.
-pub(super) fn open(response: &mut Response<Body>, origin: HeaderValue) {
+fn open(response: &mut Response<Body>, origin: HeaderValue) {
     let headers = response.headers_mut();
     headers.append(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.append(

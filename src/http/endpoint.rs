@@ -9,8 +9,8 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 
 use super::Body;
 use super::accepts::Accepts;
-use super::authorize::{Authorizer, Challenge, Deciding, Head, ProtectedResource};
-use super::cors;
+use super::authorize::{self, Authorizer, Challenge, Head, ProtectedResource, Published};
+use super::cors::{self, Cors};
 use super::events::EventStore;
 use super::origin::Origins;
 use super::post::{self, Begun};
@@ -90,9 +90,10 @@ pub(super) struct Inner {
     pub(super) aborts: Option<bool>,
     /// When a client comes back to a stream that a handler has let go of.
     pub(super) retry: Duration,
+    // What follows is behind functions and traits, so that programs without it do not carry it.
     authorizer: Option<Arc<Authorizer>>,
-    resource: Option<ProtectedResource>,
-    cors: bool,
+    pub(super) resource: Option<Arc<dyn Published>>,
+    cors: Option<&'static Cors>,
 }
 
 impl Endpoint {
@@ -112,7 +113,7 @@ impl Endpoint {
             retry: Duration::from_secs(1),
             authorizer: None,
             resource: None,
-            cors: false,
+            cors: None,
         }))
     }
 
@@ -257,8 +258,8 @@ impl Endpoint {
         F: Fn(http::request::Parts) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Principal, Challenge>> + Send + 'static,
     {
-        let authorizer = move |parts| -> Deciding { Box::pin(decide(parts)) };
-        self.change(|inner| inner.authorizer = Some(Arc::new(authorizer)))
+        let authorizer = authorize::authorizer(move |parts| Box::pin(decide(parts)));
+        self.change(|inner| inner.authorizer = Some(authorizer))
     }
 
     /// Publishes where clients get tokens: at `/.well-known/oauth-protected-resource`, there with the path of the
@@ -267,7 +268,7 @@ impl Endpoint {
     /// A router has to lead those paths to the endpoint too.
     #[must_use]
     pub fn protected_resource(self, resource: ProtectedResource) -> Self {
-        self.change(|inner| inner.resource = Some(resource))
+        self.change(|inner| inner.resource = Some(Arc::new(resource)))
     }
 
     /// Tells browsers that pages of the [origins](Self::origin) that are served may read answers (CORS, off by default).
@@ -275,7 +276,7 @@ impl Endpoint {
     /// Questions of browsers beforehand (`OPTIONS`) are answered then, before anybody is asked for credentials.
     #[must_use]
     pub fn cors(self) -> Self {
-        self.change(|inner| inner.cors = true)
+        self.change(|inner| inner.cors = Some(&cors::CORS))
     }
 
     /// Answers one request.
@@ -307,28 +308,21 @@ impl Endpoint {
                 Ok(self.0.begin(&request, None, Caller { signal, spawner }))
             }
             (None, Some(authorizer)) => {
-                let (parts, body) = request.into_parts();
-                // Boxed, so that requests which nobody is asked about take no more room than they need.
-                Err(Box::new(Undecided {
-                    decision: authorizer(parts.clone()),
-                    request: Request::from_parts(parts, body),
-                    endpoint: self.0.clone(),
-                    spawner: spawner.clone(),
-                }))
+                Err(authorizer(self.0.clone(), request, signal.clone(), spawner))
             }
         };
         async move {
             let begun = match begun {
                 Ok(begun) => begun,
-                Err(undecided) => Box::pin(undecided.decide(&signal)).await,
+                Err(undecided) => undecided.await,
             };
             let mut response = match begun {
                 Begun::Done(response) => response,
                 Begun::Running(waiting) => waiting.wait(&signal).await,
                 Begun::Batch(batch) => batch.wait(&signal).await,
             };
-            if let Some(origin) = origin {
-                cors::open(&mut response, origin);
+            if let Some((cors, origin)) = origin {
+                (cors.open)(&mut response, origin);
             }
             response
         }
@@ -337,34 +331,6 @@ impl Endpoint {
     /// Returns the server that is served.
     pub fn server(&self) -> &Server {
         &self.0.server
-    }
-}
-
-/// A request of which the application has yet to say whether it is served.
-struct Undecided {
-    decision: Deciding,
-    request: Request<Vec<u8>>,
-    endpoint: Arc<Inner>,
-    spawner: Spawner,
-}
-
-impl Undecided {
-    async fn decide(self: Box<Self>, signal: &Signal) -> Begun {
-        let Self {
-            decision,
-            request,
-            endpoint,
-            spawner,
-        } = *self;
-        let caller = Caller {
-            signal,
-            spawner: &spawner,
-        };
-        match signal.run(decision).await {
-            Ok(Ok(principal)) => endpoint.begin(&request, Some(&principal), caller),
-            Ok(Err(challenge)) => Begun::Done(challenge.respond(endpoint.resource.as_ref())),
-            Err(_) => Begun::Done(post::aborted()),
-        }
     }
 }
 
@@ -391,7 +357,7 @@ impl Inner {
         if let Err(why) = self.origins.check(headers) {
             return Some(plain(StatusCode::FORBIDDEN, &format!("{why}\n")));
         }
-        if let Some(answer) = cors::preflight(method, headers).filter(|_| self.cors) {
+        if let Some(answer) = self.cors.and_then(|cors| (cors.preflight)(method, headers)) {
             return Some(answer);
         }
         if let Some(metadata) = metadata {
@@ -414,7 +380,7 @@ impl Inner {
     }
 
     /// Takes a request that may be served.
-    fn begin(
+    pub(super) fn begin(
         self: &Arc<Self>,
         request: &Request<Vec<u8>>,
         principal: Option<&Principal>,
@@ -435,9 +401,11 @@ impl Inner {
     }
 
     /// The origin of a web page that is to be let read the answer.
-    fn cors_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        let origin = headers.get(ORIGIN).filter(|_| self.cors)?;
-        self.origins.check(headers).is_ok().then(|| origin.clone())
+    fn cors_origin(&self, headers: &HeaderMap) -> Option<(&'static Cors, HeaderValue)> {
+        let cors = self.cors?;
+        let origin = headers.get(ORIGIN)?;
+        let is_served = self.origins.check(headers).is_ok();
+        is_served.then(|| (cors, origin.clone()))
     }
 
     /// Tells whether a call of a session runs on when its client hangs up.
