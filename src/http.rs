@@ -46,6 +46,7 @@ mod flow;
 mod listener;
 mod origin;
 mod post;
+mod resume;
 mod serve;
 mod service;
 mod session;

@@ -27,27 +27,8 @@ impl Readiness {
         fd: impl AsFd,
         told: Poll<io::Result<()>>,
     ) -> Poll<io::Result<()>> {
-        self.complete(fd, PollFlags::IN, told)
-    }
-
-    /// Completes what `poll_writable` of async-io has said.
-    #[cfg_attr(not(feature = "stdio"), allow(dead_code))]
-    pub(crate) fn writable(
-        &self,
-        fd: impl AsFd,
-        told: Poll<io::Result<()>>,
-    ) -> Poll<io::Result<()>> {
-        self.complete(fd, PollFlags::OUT, told)
-    }
-
-    fn complete(
-        &self,
-        fd: impl AsFd,
-        flags: PollFlags,
-        told: Poll<io::Result<()>>,
-    ) -> Poll<io::Result<()>> {
         let waited = self.waits.swap(told.is_pending(), Ordering::Relaxed);
-        if !waited || told.is_ready() || !is_ready(fd, flags)? {
+        if !waited || told.is_ready() || !is_ready(fd, PollFlags::IN)? {
             return told;
         }
         self.waits.store(false, Ordering::Relaxed);

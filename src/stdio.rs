@@ -17,8 +17,9 @@ use crate::{Server, lines};
 
 /// Serves the client at the other end of standard input and output, until the end of input or until the server is closed.
 ///
-/// See [`lines::serve`] for what happens then. Pipes and sockets are waited for by the reactor; anything else, such as
-/// a regular file, is read and written on a blocking thread.
+/// See [`lines::serve`] for what happens then. Pipes, sockets and terminals are waited for by the reactor. A regular file,
+/// or /dev/null, is read and written where the future is polled, a piece at a time; where there is no epoll, on a
+/// blocking thread, and so is everything where there is no Unix.
 ///
 /// Call it once: two readers of one standard input would each get pieces of messages.
 ///
@@ -46,6 +47,7 @@ pub async fn serve(server: &Server) -> io::Result<()> {
 }
 
 /// What lies between a thread that blocks and the task that it works for, in bytes. The default would be 8 MiB.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
 const BETWEEN: usize = 64 * 1024;
 
 type Input = Box<dyn AsyncRead + Send + Unpin>;

@@ -2,25 +2,70 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use http::header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE};
 use http::request::Parts;
-use http::{HeaderMap, Response, StatusCode};
+use http::{HeaderMap, Request, Response, StatusCode};
 use serde_json::json;
 
 use super::Body;
-use super::endpoint::{json as json_response, plain};
-use crate::Principal;
+use super::endpoint::{Inner, json as json_response, plain};
+use super::post::{self, Begun};
 use crate::era::{Field, Mirrored};
+use crate::executor::Spawner;
+use crate::server::dispatch::Caller;
+use crate::{Principal, Signal};
 
 /// The place of the metadata of protected resources (RFC 9728 §3).
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 /// The application's decision on a request, on its way.
-pub(super) type Deciding = Pin<Box<dyn Future<Output = Result<Principal, Challenge>> + Send>>;
+type Deciding = Pin<Box<dyn Future<Output = Result<Principal, Challenge>> + Send>>;
 
-/// The application's way to decide.
-pub(super) type Authorizer = dyn Fn(Parts) -> Deciding + Send + Sync;
+/// A request of which the application has yet to say whether it is served.
+///
+/// Boxed, so that requests which nobody is asked about take no more room than they need.
+type Undecided = Pin<Box<dyn Future<Output = Begun> + Send>>;
+
+/// Asks the application about a request, and begins it if it may be served.
+pub(super) type Authorizer =
+    dyn Fn(Arc<Inner>, Request<Vec<u8>>, Signal, &Spawner) -> Undecided + Send + Sync;
+
+pub(super) fn authorizer(
+    decide: impl Fn(Parts) -> Deciding + Send + Sync + 'static,
+) -> Arc<Authorizer> {
+    Arc::new(move |endpoint, request, signal, spawner| {
+        let (parts, body) = request.into_parts();
+        let decision = decide(parts.clone());
+        let request = Request::from_parts(parts, body);
+        let spawner = spawner.clone();
+        Box::pin(begin(decision, endpoint, request, signal, spawner))
+    })
+}
+
+async fn begin(
+    decision: Deciding,
+    endpoint: Arc<Inner>,
+    request: Request<Vec<u8>>,
+    signal: Signal,
+    spawner: Spawner,
+) -> Begun {
+    match signal.run(decision).await {
+        Ok(Ok(principal)) => {
+            let caller = Caller {
+                signal: &signal,
+                spawner: &spawner,
+            };
+            endpoint.begin(&request, Some(&principal), caller)
+        }
+        Ok(Err(challenge)) => {
+            let resource = endpoint.resource.as_deref().map(Published::resource);
+            Begun::Done(challenge.respond(resource))
+        }
+        Err(_) => Begun::Done(post::aborted()),
+    }
+}
 
 /// Returns the token of `Authorization: Bearer …`, if there is exactly one.
 ///
@@ -116,7 +161,7 @@ impl Challenge {
         self
     }
 
-    pub(super) fn respond(self, resource: Option<&ProtectedResource>) -> Response<Body> {
+    fn respond(self, resource: Option<&ProtectedResource>) -> Response<Body> {
         let mut parameters = Vec::new();
         if let Some(error) = self.error {
             parameters.push(("error", error.to_owned()));
@@ -142,7 +187,7 @@ impl Challenge {
             .to_ascii_lowercase();
         let mut response = plain(self.status, &format!("{reason}\n"));
         let value = HeaderValue::from_str(&challenge(&parameters)).expect("quoted");
-        response.headers_mut().insert(WWW_AUTHENTICATE, value);
+        response.headers_mut().append(WWW_AUTHENTICATE, value);
         response
     }
 }
@@ -222,14 +267,25 @@ impl ProtectedResource {
     fn scope(&self) -> String {
         self.scopes.join(" ")
     }
+}
 
-    /// Tells whether the metadata is to be had at this path: with the path of the resource, or without.
-    pub(super) fn is_at(&self, path: &str) -> bool {
+/// The metadata of a resource as something to be had.
+pub(super) trait Published: Send + Sync {
+    /// Tells whether it is to be had at this path: with the path of the resource, or without.
+    fn is_at(&self, path: &str) -> bool;
+
+    fn respond(&self) -> Response<Body>;
+
+    fn resource(&self) -> &ProtectedResource;
+}
+
+impl Published for ProtectedResource {
+    fn is_at(&self, path: &str) -> bool {
         let rest = path.strip_prefix(WELL_KNOWN);
         rest.is_some_and(|rest| rest.is_empty() || rest == self.split().1)
     }
 
-    pub(super) fn respond(&self) -> Response<Body> {
+    fn respond(&self) -> Response<Body> {
         let mut document = json!({
             "resource": self.resource,
             "authorization_servers": self.servers,
@@ -239,6 +295,10 @@ impl ProtectedResource {
             document["scopes_supported"] = self.scopes.clone().into();
         }
         json_response(200, document.to_string().into_bytes())
+    }
+
+    fn resource(&self) -> &ProtectedResource {
+        self
     }
 }
 

@@ -79,6 +79,7 @@ impl Body {
     }
 
     /// Takes the bytes out, if they are all there.
+    #[cfg(feature = "tide")]
     pub(crate) fn into_full(self) -> Result<Vec<u8>, Self> {
         match self.0 {
             Repr::Full(bytes) => Ok(bytes),

@@ -11,8 +11,16 @@ use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::Body;
 
+/// What is to be done about it where it is switched on.
+pub(super) struct Cors {
+    pub(super) preflight: fn(&Method, &HeaderMap) -> Option<Response<Body>>,
+    pub(super) open: fn(&mut Response<Body>, HeaderValue),
+}
+
+pub(super) static CORS: Cors = Cors { preflight, open };
+
 /// Answers the question of a browser whether it may send a request; `None` if this is no such question.
-pub(super) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
+fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
     let asks = *method == Method::OPTIONS
         && headers.contains_key(ORIGIN)
         && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
@@ -22,23 +30,23 @@ pub(super) fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let answers = response.headers_mut();
-    answers.insert(
+    answers.append(
         ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("GET, POST, DELETE"),
     );
     // The parameters of tools make names that no list knows beforehand.
     if let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        answers.insert(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
+        answers.append(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
     }
-    answers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    answers.append(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
     Some(response)
 }
 
 /// Lets the page read a response. Its origin has been checked.
-pub(super) fn open(response: &mut Response<Body>, origin: HeaderValue) {
+fn open(response: &mut Response<Body>, origin: HeaderValue) {
     let headers = response.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.insert(
+    headers.append(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(
         ACCESS_CONTROL_EXPOSE_HEADERS,
         HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"),
     );

@@ -9,11 +9,12 @@ use http::{HeaderMap, Method, Request, Response, StatusCode};
 
 use super::Body;
 use super::accepts::Accepts;
-use super::authorize::{Authorizer, Challenge, Deciding, Head, ProtectedResource};
-use super::cors;
+use super::authorize::{self, Authorizer, Challenge, Head, ProtectedResource, Published};
+use super::cors::{self, Cors};
 use super::events::EventStore;
 use super::origin::Origins;
 use super::post::{self, Begun};
+use super::resume::{Resume, Resumption};
 use super::session::{self, Sessions};
 use crate::era;
 use crate::executor::Spawner;
@@ -84,14 +85,15 @@ pub(super) struct Inner {
     pub(super) keep_alive: Duration,
     pub(super) patience: Duration,
     /// Keeps the events of sessions. Without it none of them has an id.
-    pub(super) store: Option<Arc<dyn EventStore>>,
+    pub(super) store: Option<Arc<dyn Resume>>,
     /// Whether a hang-up aborts a call of a session, if that was said.
     pub(super) aborts: Option<bool>,
     /// When a client comes back to a stream that a handler has let go of.
     pub(super) retry: Duration,
+    // What follows is behind functions and traits, so that programs without it do not carry it.
     authorizer: Option<Arc<Authorizer>>,
-    resource: Option<ProtectedResource>,
-    cors: bool,
+    pub(super) resource: Option<Arc<dyn Published>>,
+    cors: Option<&'static Cors>,
 }
 
 impl Endpoint {
@@ -111,7 +113,7 @@ impl Endpoint {
             retry: Duration::from_secs(1),
             authorizer: None,
             resource: None,
-            cors: false,
+            cors: None,
         }))
     }
 
@@ -180,7 +182,7 @@ impl Endpoint {
     /// Without sessions, and for clients of 2026-07-28 and later, it changes nothing.
     #[must_use]
     pub fn event_store(self, store: impl EventStore) -> Self {
-        self.change(|inner| inner.store = Some(Arc::new(store)))
+        self.change(|inner| inner.store = Some(Arc::new(Resumption(Arc::new(store)))))
     }
 
     /// Whether a client of a session that hangs up has its call aborted.
@@ -256,8 +258,8 @@ impl Endpoint {
         F: Fn(http::request::Parts) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Principal, Challenge>> + Send + 'static,
     {
-        let authorizer = move |parts| -> Deciding { Box::pin(decide(parts)) };
-        self.change(|inner| inner.authorizer = Some(Arc::new(authorizer)))
+        let authorizer = authorize::authorizer(move |parts| Box::pin(decide(parts)));
+        self.change(|inner| inner.authorizer = Some(authorizer))
     }
 
     /// Publishes where clients get tokens: at `/.well-known/oauth-protected-resource`, there with the path of the
@@ -266,7 +268,7 @@ impl Endpoint {
     /// A router has to lead those paths to the endpoint too.
     #[must_use]
     pub fn protected_resource(self, resource: ProtectedResource) -> Self {
-        self.change(|inner| inner.resource = Some(resource))
+        self.change(|inner| inner.resource = Some(Arc::new(resource)))
     }
 
     /// Tells browsers that pages of the [origins](Self::origin) that are served may read answers (CORS, off by default).
@@ -274,7 +276,7 @@ impl Endpoint {
     /// Questions of browsers beforehand (`OPTIONS`) are answered then, before anybody is asked for credentials.
     #[must_use]
     pub fn cors(self) -> Self {
-        self.change(|inner| inner.cors = true)
+        self.change(|inner| inner.cors = Some(&cors::CORS))
     }
 
     /// Answers one request.
@@ -306,28 +308,21 @@ impl Endpoint {
                 Ok(self.0.begin(&request, None, Caller { signal, spawner }))
             }
             (None, Some(authorizer)) => {
-                let (parts, body) = request.into_parts();
-                // Boxed, so that requests which nobody is asked about take no more room than they need.
-                Err(Box::new(Undecided {
-                    decision: authorizer(parts.clone()),
-                    request: Request::from_parts(parts, body),
-                    endpoint: self.0.clone(),
-                    spawner: spawner.clone(),
-                }))
+                Err(authorizer(self.0.clone(), request, signal.clone(), spawner))
             }
         };
         async move {
             let begun = match begun {
                 Ok(begun) => begun,
-                Err(undecided) => Box::pin(undecided.decide(&signal)).await,
+                Err(undecided) => undecided.await,
             };
             let mut response = match begun {
                 Begun::Done(response) => response,
                 Begun::Running(waiting) => waiting.wait(&signal).await,
                 Begun::Batch(batch) => batch.wait(&signal).await,
             };
-            if let Some(origin) = origin {
-                cors::open(&mut response, origin);
+            if let Some((cors, origin)) = origin {
+                (cors.open)(&mut response, origin);
             }
             response
         }
@@ -336,34 +331,6 @@ impl Endpoint {
     /// Returns the server that is served.
     pub fn server(&self) -> &Server {
         &self.0.server
-    }
-}
-
-/// A request of which the application has yet to say whether it is served.
-struct Undecided {
-    decision: Deciding,
-    request: Request<Vec<u8>>,
-    endpoint: Arc<Inner>,
-    spawner: Spawner,
-}
-
-impl Undecided {
-    async fn decide(self: Box<Self>, signal: &Signal) -> Begun {
-        let Self {
-            decision,
-            request,
-            endpoint,
-            spawner,
-        } = *self;
-        let caller = Caller {
-            signal,
-            spawner: &spawner,
-        };
-        match signal.run(decision).await {
-            Ok(Ok(principal)) => endpoint.begin(&request, Some(&principal), caller),
-            Ok(Err(challenge)) => Begun::Done(challenge.respond(endpoint.resource.as_ref())),
-            Err(_) => Begun::Done(post::aborted()),
-        }
     }
 }
 
@@ -390,7 +357,7 @@ impl Inner {
         if let Err(why) = self.origins.check(headers) {
             return Some(plain(StatusCode::FORBIDDEN, &format!("{why}\n")));
         }
-        if let Some(answer) = cors::preflight(method, headers).filter(|_| self.cors) {
+        if let Some(answer) = self.cors.and_then(|cors| (cors.preflight)(method, headers)) {
             return Some(answer);
         }
         if let Some(metadata) = metadata {
@@ -413,7 +380,7 @@ impl Inner {
     }
 
     /// Takes a request that may be served.
-    fn begin(
+    pub(super) fn begin(
         self: &Arc<Self>,
         request: &Request<Vec<u8>>,
         principal: Option<&Principal>,
@@ -434,9 +401,11 @@ impl Inner {
     }
 
     /// The origin of a web page that is to be let read the answer.
-    fn cors_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
-        let origin = headers.get(ORIGIN).filter(|_| self.cors)?;
-        self.origins.check(headers).is_ok().then(|| origin.clone())
+    fn cors_origin(&self, headers: &HeaderMap) -> Option<(&'static Cors, HeaderValue)> {
+        let cors = self.cors?;
+        let origin = headers.get(ORIGIN)?;
+        let is_served = self.origins.check(headers).is_ok();
+        is_served.then(|| (cors, origin.clone()))
     }
 
     /// Tells whether a call of a session runs on when its client hangs up.
@@ -463,7 +432,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
 pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Body::full(text));
     *response.status_mut() = status;
-    response.headers_mut().insert(
+    response.headers_mut().append(
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
@@ -473,7 +442,7 @@ pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
 fn not_allowed(allowed: &'static str) -> Response<Body> {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
     let headers = response.headers_mut();
-    headers.insert(ALLOW, HeaderValue::from_static(allowed));
+    headers.append(ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
@@ -484,7 +453,7 @@ pub(super) fn json(status: u16, body: Vec<u8>) -> Response<Body> {
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response
         .headers_mut()
-        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        .append(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 

@@ -221,8 +221,14 @@ impl Post<'_> {
         match (route, found) {
             (Route::Handshake, _) => {
                 let (endpoint, head) = (self.endpoint, self.head);
-                let response = session::begin(endpoint, head, request, self.caller);
-                Begun::Done(in_form(self.accepts, response))
+                let accepts = self.accepts;
+                Begun::Done(session::begin(
+                    endpoint,
+                    head,
+                    accepts,
+                    request,
+                    self.caller,
+                ))
             }
             (route @ Route::Legacy(..), Found::Session(session)) => {
                 self.run_in(session, request, route)
@@ -406,26 +412,11 @@ fn refused(request: &Request<'_>, refusal: &Refusal) -> Response<Body> {
 }
 
 /// A response with one message, in the form that the client takes. An error with a status of its own is always JSON.
-fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Body> {
+pub(super) fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Body> {
     match accepts.json || status != 200 {
         true => json(status, body),
         false => sse::response(Body::full(sse::event(&body))),
     }
-}
-
-/// Brings a response with one message into the form that the client takes.
-fn in_form(accepts: Accepts, mut response: Response<Body>) -> Response<Body> {
-    let body = std::mem::take(response.body_mut());
-    match body.into_full() {
-        Ok(body) => {
-            let mut formed = whole(accepts, response.status().as_u16(), body);
-            let own = std::mem::take(formed.headers_mut());
-            response.headers_mut().extend(own);
-            *response.body_mut() = formed.into_body();
-        }
-        Err(body) => *response.body_mut() = body,
-    }
-    response
 }
 
 /// The response to a request that its bearer has given up: it is likely that nobody reads it.
@@ -477,35 +468,28 @@ impl Waiting {
     /// Commits to a stream that begins with `first`, or with a sign of life.
     fn stream(&mut self, first: Option<Vec<u8>>, signal: &Signal) -> Response<Body> {
         let mut call = self.call.take();
-        let part = match (&call.session, call.call()) {
-            (Some(session), Some(call)) if self.kept => {
-                Some(session.open_flow(&self.endpoint, call))
+        let mut out = Vec::new();
+        let store = self.endpoint.store.as_ref().filter(|_| self.kept);
+        let part = match (store, &call.session, call.call()) {
+            (Some(store), Some(session), Some(call)) => {
+                let (retry, first) = (self.endpoint.retry, first.as_deref());
+                Some(store.begin(session, call, retry, first, &mut out))
             }
-            _ => None,
+            _ => {
+                if let Some(first) = first {
+                    sse::push(&mut out, &first);
+                }
+                None
+            }
         };
         if part.is_some() {
             call = call.runs_on(self.endpoint.runs_on());
-        }
-        let mut out = Vec::new();
-        match (&part, first) {
-            (Some(part), first) => {
-                let mut carrier = part.flow.carrier();
-                carrier.begin(&mut out);
-                if let Some(first) = first {
-                    carrier.push(&mut out, &first);
-                }
-            }
-            (None, Some(first)) => sse::push(&mut out, &first),
-            (None, None) => {}
         }
         if out.is_empty() {
             out.extend_from_slice(sse::COMMENT);
         }
         let events = Events::new(call, out, self.endpoint.keep_alive, signal);
-        sse::response(Body::stream(match part {
-            Some(part) => events.part(part),
-            None => events,
-        }))
+        sse::response(Body::stream(events.part(part)))
     }
 
     /// Waits for the first thing that the call says.

@@ -2,10 +2,10 @@
 //!
 //! (MCP 2025-11-25, basic/transports, "Session Management")
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -15,25 +15,23 @@ use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
 
 use super::Body;
+use super::accepts::Accepts;
 use super::authorize::Head;
 use super::endpoint::{Inner, accepts, anonymous, json, plain};
-use super::flow::{self, Carrier, EventId, Flow};
-use super::post::Guard;
-use super::sse::{self, Events, Part, Pulse};
+use super::flow::Carrier;
+use super::post::whole;
+use super::resume::Flows;
+use super::sse::{self, Pulse};
 use crate::era::{self, Route};
 use crate::protocol::Version;
 use crate::protocol::jsonrpc::{Id, Request, RpcError};
 use crate::random;
-use crate::server::call::Call;
 use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal, Wait};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-
-/// As many streams of a session are kept for their client whose handlers have ended.
-const MOST_FLOWS: usize = 64;
 
 /// Sessions are looked through for idle ones at most this often.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -54,16 +52,16 @@ struct Table {
 /// One session: a peer with a name.
 pub(super) struct Session {
     pub(super) peer: Arc<Peer>,
-    id: Arc<str>,
+    pub(super) id: Arc<str>,
     /// Whom it was opened by, if that is known. Only the same may use it.
     owner: Option<Box<str>>,
     touched: Mutex<Instant>,
     /// Counts the streams whose events have ids.
-    streams: AtomicU64,
+    pub(super) streams: AtomicU64,
     /// The stream of messages that belong to no request.
     listening: Mutex<Carrier>,
     /// The streams of calls that their client may come back to.
-    flows: Mutex<BTreeMap<u64, Arc<Flow>>>,
+    flows: Mutex<Flows>,
 }
 
 /// What the `Mcp-Session-Id` of a request names.
@@ -162,7 +160,7 @@ impl Session {
             owner: owner.map(Into::into),
             touched: Mutex::new(Instant::now()),
             streams: AtomicU64::new(0),
-            listening: Mutex::new(Carrier::plain()),
+            listening: Mutex::default(),
             flows: Mutex::default(),
         }
     }
@@ -178,13 +176,13 @@ impl Session {
         *self.touched() = Instant::now();
     }
 
-    fn listening(&self) -> MutexGuard<'_, Carrier> {
+    pub(super) fn listening(&self) -> MutexGuard<'_, Carrier> {
         self.listening
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn flows(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Flow>>> {
+    pub(super) fn flows(&self) -> MutexGuard<'_, Flows> {
         self.flows
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -200,60 +198,13 @@ impl Session {
     fn end(&self, endpoint: &Inner) {
         // The responses that carry the streams find that they do no more, and keep nothing.
         self.listening().turn += 1;
-        // Not under the lock: whoever carries a stream takes it while it holds that of the stream.
-        let flows = std::mem::take(&mut *self.flows());
-        for flow in flows.into_values() {
-            flow.carrier().turn += 1;
-            flow.call.silence(Reason::Closed);
-        }
         for call in self.peer.inflight.calls() {
             call.silence(Reason::Closed);
         }
         self.peer.feed.close();
         if let Some(store) = &endpoint.store {
-            store.forget(&self.id);
+            store.end(self);
         }
-    }
-
-    /// A new stream, with ids if there is a store that keeps its events.
-    fn carrier(&self, endpoint: &Inner) -> Carrier {
-        let Some(store) = &endpoint.store else {
-            return Carrier::plain();
-        };
-        let polled = self.peer.legacy_version().is_some_and(era::has_polling);
-        let number = self.streams.fetch_add(1, Ordering::Relaxed) + 1;
-        Carrier::kept(
-            store.clone(),
-            self.id.clone(),
-            number,
-            polled,
-            endpoint.retry,
-        )
-    }
-
-    /// Makes the stream of a call one that its client may come back to.
-    pub(super) fn open_flow(self: &Arc<Self>, endpoint: &Inner, call: &Arc<Call>) -> Part {
-        let carrier = self.carrier(endpoint);
-        let number = carrier.stream().unwrap_or_default();
-        let flow = Flow::new(call.clone(), number, carrier);
-        let mut flows = self.flows();
-        // Those that run are bounded by the calls in flight.
-        let ended = |flow: &&Arc<Flow>| !flow.call.is_open();
-        if flows.len() >= MOST_FLOWS && flows.values().filter(ended).count() >= MOST_FLOWS {
-            let oldest = flows.values().find(ended).map(|flow| flow.stream);
-            oldest.map(|oldest| flows.remove(&oldest));
-        }
-        flows.insert(number, flow.clone());
-        Part {
-            session: self.clone(),
-            flow,
-            turn: 0,
-        }
-    }
-
-    /// Forgets a stream that has said all it had to say.
-    pub(super) fn close_flow(&self, flow: &Flow) {
-        self.flows().remove(&flow.stream);
     }
 }
 
@@ -303,11 +254,12 @@ pub(super) fn unnamed() -> RpcError {
 pub(super) fn begin(
     endpoint: &Inner,
     head: &Head<'_>,
+    accepts: Accepts,
     request: Request<'_>,
     caller: Caller<'_>,
 ) -> Response<Body> {
     let Some(sessions) = &endpoint.sessions else {
-        return shake_hands(&endpoint.crowd, request, caller);
+        return shake_hands(&endpoint.crowd, accepts, request, caller);
     };
     if matches!(find(endpoint, head), Found::Session(_)) {
         let error = RpcError::invalid_request("Invalid request: already initialized");
@@ -330,10 +282,10 @@ pub(super) fn begin(
     };
     let peer = Peer::new(&endpoint.server.0, Kind::Session);
     let id = request.id.clone();
-    let mut response = shake_hands(&peer, request, caller);
+    let mut response = shake_hands(&peer, accepts, request, caller);
     if peer.legacy_version().is_some() {
         let value = HeaderValue::from_str(&name).expect("hexadecimal digits");
-        response.headers_mut().insert(SESSION_ID, value);
+        response.headers_mut().append(SESSION_ID, value);
         if !sessions.insert(Session::new(name.into(), head.owner(), peer)) {
             return json(503, era::refuse(Some(&id), &too_many()));
         }
@@ -341,9 +293,14 @@ pub(super) fn begin(
     response
 }
 
-fn shake_hands(peer: &Arc<Peer>, request: Request<'_>, caller: Caller<'_>) -> Response<Body> {
+fn shake_hands(
+    peer: &Arc<Peer>,
+    accepts: Accepts,
+    request: Request<'_>,
+    caller: Caller<'_>,
+) -> Response<Body> {
     match dispatch::run(peer, request, Route::Handshake, None, caller) {
-        Intake::Answer(answer) => json(answer.status, answer.body),
+        Intake::Answer(answer) => whole(accepts, answer.status, answer.body),
         Intake::Silent | Intake::Call(_) => json(500, era::refuse(None, &RpcError::internal())),
     }
 }
@@ -379,82 +336,21 @@ pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Resp
         Ok(session) => session,
         Err(refusal) => return *refusal,
     };
-    match head
-        .headers
-        .get(LAST_EVENT_ID)
-        .filter(|_| endpoint.store.is_some())
-    {
-        None => {
-            let mut listening = session.listening();
-            let turn = listening.turn + 1;
-            *listening = session.carrier(endpoint);
-            listening.turn = turn;
-            let mut first = Vec::new();
-            listening.begin(&mut first);
-            drop(listening);
-            messages(endpoint, session, turn, first)
-        }
-        Some(id) => resume(endpoint, session, id, signal),
+    let store = endpoint.store.as_deref();
+    if let (Some(store), Some(id)) = (store, head.headers.get(LAST_EVENT_ID)) {
+        return store.resume(endpoint, session, id, signal);
     }
-}
-
-/// Continues a stream behind the last event that the client has seen of it.
-fn resume(
-    endpoint: &Inner,
-    session: Arc<Session>,
-    id: &HeaderValue,
-    signal: &Signal,
-) -> Response<Body> {
-    let unknown = || {
-        anonymous(
-            400,
-            &RpcError::invalid_request("Invalid request: Last-Event-ID is unknown"),
-        )
-    };
-    let Some(id) = id.to_str().ok().and_then(EventId::parse) else {
-        return unknown();
-    };
-    let Some(store) = &endpoint.store else {
-        return unknown();
-    };
-    let mut out = Vec::new();
+    let log = store.map(|store| store.log(&session, endpoint.retry));
+    let mut first = Vec::new();
+    if let Some(log) = &log {
+        log.begin(&mut first);
+    }
     let mut listening = session.listening();
-    if listening.stream() == Some(id.stream) {
-        flow::replay(&**store, &session.id, id, &mut out);
-        listening.turn += 1;
-        let turn = listening.turn;
-        drop(listening);
-        return messages(endpoint, session, turn, out);
-    }
+    listening.turn += 1;
+    listening.log = log;
+    let turn = listening.turn;
     drop(listening);
-    let flow = session.flows().get(&id.stream).cloned();
-    let Some(flow) = flow else {
-        // All was sent once, and perhaps not all arrived.
-        return match flow::replay(&**store, &session.id, id, &mut out) {
-            true => sse::response(Body::full(out)),
-            false => unknown(),
-        };
-    };
-    let mut carrier = flow.carrier();
-    flow::replay(&**store, &session.id, id, &mut out);
-    carrier.turn += 1;
-    let turn = carrier.turn;
-    drop(carrier);
-    flow.call.nudge();
-    let guard = Guard::new(
-        flow.call.clone(),
-        endpoint.runs_on().then(|| signal.clone()),
-        Some(session.clone()),
-    )
-    .runs_on(endpoint.runs_on());
-    let part = Part {
-        session,
-        flow,
-        turn,
-    };
-    sse::response(Body::stream(
-        Events::new(guard, out, endpoint.keep_alive, signal).part(part),
-    ))
+    messages(endpoint, session, turn, first)
 }
 
 /// Serves DELETE.
@@ -473,7 +369,7 @@ pub(super) fn end(endpoint: &Inner, head: &Head<'_>) -> Response<Body> {
 }
 
 /// A response that carries the messages of a session from now on.
-fn messages(
+pub(super) fn messages(
     endpoint: &Inner,
     session: Arc<Session>,
     turn: u64,

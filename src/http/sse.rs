@@ -2,7 +2,6 @@
 
 use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -11,9 +10,8 @@ use http::Response;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 
 use super::Body;
-use super::flow::{Carrier, Flow};
+use super::flow::Carrier;
 use super::post::Guard;
-use super::session::Session;
 use crate::server::outlet::Next;
 use crate::signal::{Reason, Signal, Wait};
 
@@ -37,9 +35,9 @@ pub(super) fn push(out: &mut Vec<u8>, message: &[u8]) {
 pub(super) fn response(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert(
+    headers.append(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.append(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.append(
         HeaderName::from_static("x-accel-buffering"),
         HeaderValue::from_static("no"),
     );
@@ -51,17 +49,16 @@ pub(super) struct Events {
     call: Guard,
     first: Vec<u8>,
     /// Set if the stream can be left and taken up again.
-    part: Option<Part>,
+    part: Option<Box<dyn Part>>,
     pulse: Pulse,
     /// The signal of the request, as long as it matters.
     watch: Option<Wait>,
 }
 
 /// The place of a response among those that carry one stream.
-pub(super) struct Part {
-    pub(super) session: Arc<Session>,
-    pub(super) flow: Arc<Flow>,
-    pub(super) turn: u64,
+pub(super) trait Part: Send {
+    /// Writes what the call has to say, if this is still the response that carries it; else there is no more to read.
+    fn drain(&mut self, call: &mut Guard, cx: &mut Context<'_>, out: &mut Vec<u8>);
 }
 
 impl Events {
@@ -76,8 +73,8 @@ impl Events {
     }
 
     /// Makes it a stream that can be taken up again.
-    pub(super) fn part(mut self, part: Part) -> Self {
-        self.part = Some(part);
+    pub(super) fn part(mut self, part: Option<Box<dyn Part>>) -> Self {
+        self.part = part;
         self
     }
 
@@ -96,28 +93,15 @@ impl Events {
 
     /// Takes all that the call has to say now.
     fn poll_call(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) {
-        let Some(Part {
-            session,
-            flow,
-            turn,
-        }) = &self.part
-        else {
-            return drain(&mut self.call, None, cx, out);
-        };
-        let mut carrier = flow.carrier();
-        if carrier.turn != *turn {
-            // The client has come back on another connection, which carries the stream now.
-            return self.call.disarm();
-        }
-        drain(&mut self.call, Some(&mut carrier), cx, out);
-        if flow.is_over() {
-            session.close_flow(flow);
+        match &mut self.part {
+            Some(part) => part.drain(&mut self.call, cx, out),
+            None => drain(&mut self.call, None, cx, out),
         }
     }
 }
 
 /// Writes what a call has to say; the guard is disarmed when that was all for this response.
-fn drain(
+pub(super) fn drain(
     call: &mut Guard,
     mut carrier: Option<&mut Carrier>,
     cx: &mut Context<'_>,
@@ -128,11 +112,8 @@ fn drain(
             Next::Message(message) => (message, false),
             Next::Answer(answer) => (answer.body, true),
             Next::Silence => return call.disarm(),
-            Next::Release => match &carrier {
-                Some(carrier) if carrier.polled => {
-                    out.extend_from_slice(carrier.retry().as_bytes());
-                    return call.disarm();
-                }
+            Next::Release => match carrier.as_ref().and_then(|carrier| carrier.log.as_ref()) {
+                Some(log) if log.let_go(out) => return call.disarm(),
                 _ => continue,
             },
         };

@@ -1,7 +1,7 @@
 //! Standard input and output on Unix, without touching the mode of files that others share.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -13,7 +13,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::{BETWEEN, Input, Output};
+use super::{Input, Output};
 use crate::readiness::{self, Readiness};
 
 pub(super) fn input() -> io::Result<Input> {
@@ -32,8 +32,7 @@ pub(super) fn input() -> io::Result<Input> {
             reads,
             readiness: Readiness::default(),
         })),
-        // epoll does not take regular files, nor /dev/null.
-        Err(err) if is_not_pollable(&err) => Ok(on_a_thread(file)),
+        Err(err) if is_not_pollable(&err) => Ok(unpollable(file)),
         Err(err) => Err(err),
     }
 }
@@ -46,15 +45,43 @@ pub(super) fn output() -> io::Result<Output> {
             Some(own) => Ok(Box::new(Async::new_nonblocking(File::from(own))?)),
             None => {
                 let file = Async::new_nonblocking(File::from(file))?;
-                Ok(Box::new(Pipe(file, Readiness::default())))
+                Ok(Box::new(Slow {
+                    file,
+                    takes: PIPE_BUF,
+                }))
             }
         },
-        _ => Ok(on_a_thread(file)),
+        FileType::CharacterDevice if EPOLL => {
+            let takes = match file.is_terminal() {
+                true => 1,
+                false => PIPE_BUF,
+            };
+            match Async::new_nonblocking(File::from(file.try_clone()?)) {
+                Ok(file) => Ok(Box::new(Slow { file, takes })),
+                Err(err) if is_not_pollable(&err) => Ok(unpollable(file)),
+                Err(err) => Err(err),
+            }
+        }
+        _ => Ok(unpollable(file)),
     }
 }
 
-fn on_a_thread(file: OwnedFd) -> Box<smol::Unblock<File>> {
-    Box::new(smol::Unblock::with_capacity(BETWEEN, File::from(file)))
+/// Whether the reactor asks epoll, which refuses only what never waits for another process: regular files, /dev/null.
+const EPOLL: bool = cfg!(any(target_os = "linux", target_os = "android"));
+
+/// Reads and writes where it is polled.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn unpollable(file: OwnedFd) -> Box<futures_lite::io::AssertAsync<File>> {
+    Box::new(futures_lite::io::AssertAsync::new(File::from(file)))
+}
+
+/// kqueue refuses more than that, such as some terminals: reads and writes on a thread, which may wait.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn unpollable(file: OwnedFd) -> Box<smol::Unblock<File>> {
+    Box::new(smol::Unblock::with_capacity(
+        super::BETWEEN,
+        File::from(file),
+    ))
 }
 
 fn is_not_pollable(err: &io::Error) -> bool {
@@ -155,24 +182,29 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// A pipe in blocking mode: when it can be written to at all, it takes `PIPE_BUF` bytes without blocking (POSIX).
-struct Pipe(Async<File>, Readiness);
+/// What waits for another process, in blocking mode: a pipe, a terminal. The kernel is asked before each write.
+struct Slow {
+    file: Async<File>,
+    /// How many bytes it takes without blocking when it takes any at all.
+    takes: usize,
+}
 
-/// The least value of `PIPE_BUF` that POSIX allows.
+/// What a pipe takes at the least, by POSIX.
 const PIPE_BUF: usize = 512;
 
-impl AsyncWrite for Pipe {
+impl AsyncWrite for Slow {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         loop {
-            ready!(self.1.writable(&self.0, self.0.poll_writable(cx)))?;
-            if !readiness::is_ready(&self.0, PollFlags::OUT)? {
+            if !readiness::is_ready(&self.file, PollFlags::OUT)? {
+                ready!(self.file.poll_writable(cx))?;
                 continue;
             }
-            match self.0.get_ref().write(&bytes[..bytes.len().min(PIPE_BUF)]) {
+            let bytes = &bytes[..bytes.len().min(self.takes)];
+            match self.file.get_ref().write(bytes) {
                 Err(err) if err.kind() == io::ErrorKind::Interrupted => {}
                 written => return Poll::Ready(written),
             }

@@ -30,3 +30,5 @@ mod stdio;
 mod stress;
 #[cfg(feature = "http")]
 mod table;
+#[cfg(target_os = "linux")]
+mod turns;

@@ -30,7 +30,7 @@ const INPUT: &str = "SMOL_MCP_TEST_INPUT";
 const ARGUMENTS: [&str; 4] = ["readiness::in_a_child", "--exact", "--nocapture", "--quiet"];
 
 /// Tells how often it has been called.
-struct Bell(Sender<()>);
+pub(crate) struct Bell(pub(crate) Sender<()>);
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
@@ -50,23 +50,27 @@ fn input(kind: &str) -> (OwnedFd, File) {
             (theirs.into(), OwnedFd::from(ours).into())
         }
         #[cfg(target_os = "linux")]
-        "terminal" => {
-            use rustix::fs::{Mode, OFlags, open};
-            use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-            let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-            grantpt(&ours).expect("a terminal");
-            unlockpt(&ours).expect("a terminal");
-            let name = ptsname(&ours, Vec::new()).expect("its name");
-            let flags = OFlags::RDWR | OFlags::NOCTTY;
-            let theirs = open(name, flags, Mode::empty()).expect("its other side");
-            (theirs, ours.into())
-        }
+        "terminal" => terminal(),
         _ => panic!("no input: {kind:?}"),
     }
 }
 
+/// The side of a terminal that programs use, and the side of who sits at it.
+#[cfg(target_os = "linux")]
+pub(crate) fn terminal() -> (OwnedFd, File) {
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&ours).expect("a terminal");
+    unlockpt(&ours).expect("a terminal");
+    let name = ptsname(&ours, Vec::new()).expect("its name");
+    let flags = OFlags::RDWR | OFlags::NOCTTY;
+    let theirs = open(name, flags, Mode::empty()).expect("its other side");
+    (theirs, ours.into())
+}
+
 #[track_caller]
-fn expect(rings: &Receiver<()>, what: &str) {
+pub(crate) fn expect(rings: &Receiver<()>, what: &str) {
     if rings.recv_timeout(PATIENCE).is_err() {
         panic!("nobody was woken for {what}");
     }

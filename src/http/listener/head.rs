@@ -75,7 +75,10 @@ impl Head {
         if let Some(authority) = self.uri.authority() {
             let host = HeaderValue::from_str(authority.as_str())
                 .map_err(|_| Refusal::bad("the request target is malformed"))?;
-            self.headers.insert(header::HOST, host);
+            match self.headers.get_mut(header::HOST) {
+                Some(named) => *named = host,
+                None => _ = self.headers.append(header::HOST, host),
+            }
         }
         Ok(())
     }
