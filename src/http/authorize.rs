@@ -12,6 +12,7 @@ use super::Body;
 use super::endpoint::{json as json_response, plain};
 use crate::Principal;
 use crate::era::{Field, Mirrored};
+use crate::protocol::jsonrpc::json_text;
 
 /// The place of the metadata of protected resources (RFC 9728 §3).
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -238,7 +239,7 @@ impl ProtectedResource {
         if !self.scopes.is_empty() {
             document["scopes_supported"] = self.scopes.clone().into();
         }
-        json_response(200, document.to_string().into_bytes())
+        json_response(200, json_text(&document).into_bytes())
     }
 }
 
