@@ -298,7 +298,11 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     pub(crate) fn new(info: &Implementation, cache: Cache) -> Self {
-        let text = serde_json::json!({ meta::SERVER_INFO: info }).to_string();
+        let text = format!(
+            r#"{{"{}":{}}}"#,
+            meta::SERVER_INFO,
+            jsonrpc::json_text(info)
+        );
         Self {
             server_info: Some(text.into()),
             cache,

@@ -297,7 +297,8 @@ impl Serialize for InputRequired {
 impl Serialize for Put {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde_core::ser::Error;
-        let params: &RawValue = serde_json::from_slice(&self.params).map_err(S::Error::custom)?;
+        let params = std::str::from_utf8(&self.params).map_err(S::Error::custom)?;
+        let params: &RawValue = serde_json::from_str(params).map_err(S::Error::custom)?;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("method", self.method)?;
         map.serialize_entry("params", params)?;

@@ -14,6 +14,7 @@ use super::endpoint::{Inner, json as json_response, plain};
 use super::post::{self, Begun};
 use crate::era::{Field, Mirrored};
 use crate::executor::Spawner;
+use crate::protocol::jsonrpc::json_text;
 use crate::server::dispatch::Caller;
 use crate::{Principal, Signal};
 
@@ -294,7 +295,7 @@ impl Published for ProtectedResource {
         if !self.scopes.is_empty() {
             document["scopes_supported"] = self.scopes.clone().into();
         }
-        json_response(200, document.to_string().into_bytes())
+        json_response(200, json_text(&document).into_bytes())
     }
 
     fn resource(&self) -> &ProtectedResource {

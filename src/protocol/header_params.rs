@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::protocol::jsonrpc::excerpt;
+use crate::protocol::jsonrpc::{excerpt, json_text};
 use crate::protocol::{Invalid, base64};
 
 /// The keyword in the schema of a property.
@@ -246,7 +246,7 @@ fn complain(header: &str, value: Option<&str>, body: &str) -> Invalid {
 fn told(argument: &Value) -> String {
     match argument {
         Value::String(text) => quoted(text),
-        other => excerpt(&other.to_string()).into_owned(),
+        other => excerpt(&json_text(other)).into_owned(),
     }
 }
 

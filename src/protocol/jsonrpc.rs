@@ -680,10 +680,7 @@ pub(crate) fn id_in_prefix(prefix: &[u8]) -> Option<Id> {
                     .then(|| prefix[at..].trim_ascii_start().strip_prefix(b":"))
                     .flatten()
                 {
-                    let mut values = serde_json::Deserializer::from_slice(value).into_iter::<Id>();
-                    let id = values.next()?.ok()?;
-                    // A number that ends with the prefix may have lost its last digits.
-                    return (values.byte_offset() < value.len()).then_some(id);
+                    return leading_id(value.trim_ascii_start());
                 }
                 continue;
             }
@@ -692,6 +689,18 @@ pub(crate) fn id_in_prefix(prefix: &[u8]) -> Option<Id> {
         at += 1;
     }
     None
+}
+
+/// Reads the id that a text begins with.
+fn leading_id(text: &[u8]) -> Option<Id> {
+    let end = match text.first()? {
+        b'"' => string_end(text, 0)?,
+        // A number that ends with the prefix may have lost its last digits.
+        _ => text
+            .iter()
+            .position(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b',' | b'}'))?,
+    };
+    serde_json::from_str(std::str::from_utf8(&text[..end]).ok()?).ok()
 }
 
 /// Finds the byte after the string that begins at `start`.
@@ -758,4 +767,9 @@ pub(crate) fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
 /// failure is an answer.
 pub(crate) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     serde_json::to_writer(out, value).expect("the crate's own types are JSON");
+}
+
+/// Returns a value as JSON. A tree's own `to_string` says the same, by a writer of its own for pretty text.
+pub(crate) fn json_text(value: &(impl Serialize + ?Sized)) -> String {
+    serde_json::to_string(value).expect("the crate's own types are JSON")
 }

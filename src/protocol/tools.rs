@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::protocol::content::{Content, Icon};
+use crate::protocol::jsonrpc::json_text;
 use crate::protocol::object::{left_out_by_default, object, setters};
 
 object! {
@@ -177,7 +178,7 @@ impl ToolResult {
     pub fn structured(value: impl Into<Value>) -> Self {
         let value = value.into();
         Self {
-            content: vec![Content::text(value.to_string())],
+            content: vec![Content::text(json_text(&value))],
             structured: Some(value),
             ..Self::default()
         }

@@ -106,12 +106,10 @@ impl UriTemplate {
             });
         let same_query = match (&self.query, &other.query) {
             (Some(a), Some(b)) => {
-                let sorted = |query: &Query| {
-                    let mut names = query.names.clone();
-                    names.sort();
-                    names
-                };
-                a.fixed == b.fixed && sorted(a) == sorted(b)
+                // No name is there twice.
+                let same_names = a.names.len() == b.names.len()
+                    && a.names.iter().all(|name| b.names.contains(name));
+                a.fixed == b.fixed && same_names
             }
             (None, None) => true,
             _ => false,

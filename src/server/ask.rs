@@ -13,6 +13,7 @@ use super::context::Context;
 use super::failure::{HandlerError, Kind as Failed};
 use super::outgoing;
 use crate::era::asking::{Answered, Question};
+use crate::protocol::jsonrpc::json_text;
 use crate::protocol::{
     ClientCapabilities, CreateMessage, CreateMessageResult, Elicit, ElicitAnswer, Roots, RpcError,
 };
@@ -392,7 +393,7 @@ impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Kind::Unsupported(needs) => {
-                write!(f, "the client lacks {}", Value::Object(needs.clone()))
+                write!(f, "the client lacks {}", json_text(needs))
             }
             Kind::Client(error) => write!(f, "The client refused: {}", error.message),
             Kind::Invalid { key, why, .. } => write!(f, "Invalid answer to '{key}': {why}"),

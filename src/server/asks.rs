@@ -17,7 +17,7 @@ use super::seal::{Bound, Carried};
 use crate::era::Reply;
 use crate::era::asking::{self, Answered, InputRequired, Put, Question};
 use crate::protocol::ClientCapabilities;
-use crate::protocol::jsonrpc::{Params, RpcError};
+use crate::protocol::jsonrpc::{Params, RpcError, json_text};
 
 /// How a call may ask its client.
 #[derive(Debug, Default)]
@@ -252,7 +252,7 @@ impl Asks {
             let known = asked.carried.answers.get(key);
             match known.or_else(|| asked.fresh.get(key)) {
                 Some(answer) => {
-                    let read = question.read(&answer.to_string());
+                    let read = question.read(&json_text(answer));
                     answers.push(read.map_err(|why| AskError::invalid(key, why, true))?);
                     had.push((key.clone(), answer.clone()));
                 }

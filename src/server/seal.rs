@@ -4,6 +4,8 @@
 //! it expires; the code (HMAC-SHA256) covers it together with what it is bound to: who asked, the method, and its
 //! salient parameters. Nothing is hidden: the client can read the payload. (MCP 2026-07-28, basic/patterns/mrtr)
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hmac_sha256::{HMAC, Hash};
@@ -11,6 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use crate::protocol::base64;
+use crate::protocol::jsonrpc::json_text;
 
 /// What the text begins with. Another layout gets another number.
 const VERSION: &str = "v1";
@@ -80,7 +83,7 @@ impl Seal {
             payload["s"] = state.clone();
         }
         let key = self.keys.first().expect("a seal has a key");
-        let payload = encode(payload.to_string().as_bytes());
+        let payload = encode(json_text(&payload).as_bytes());
         let code = encode(&code(key, &payload, bound).finalize());
         format!("{VERSION}.{}.{payload}.{code}", key.id)
     }
@@ -99,15 +102,16 @@ impl Seal {
         if !code(key, payload, bound).finalize_verify(&given) {
             return None;
         }
-        let mut payload: Map<String, Value> = serde_json::from_slice(&decode(payload)?).ok()?;
+        let payload = String::from_utf8(decode(payload)?).ok()?;
+        let mut payload: Map<String, Value> = serde_json::from_str(&payload).ok()?;
         if now() >= payload.get("e")?.as_u64()? {
             return None;
         }
-        let answers = match payload.remove("a") {
+        let answers = match payload.get_mut("a").map(Value::take) {
             Some(Value::Object(answers)) => answers,
             _ => Map::new(),
         };
-        let state = payload.remove("s");
+        let state = payload.get_mut("s").map(Value::take);
         Some(Carried { answers, state })
     }
 }
@@ -149,13 +153,12 @@ fn write_canonical(hash: &mut Hash, value: &Value) {
     match value {
         Value::Object(members) => {
             // Sorted here: whether the map is depends on features of serde_json that others switch.
-            let mut members: Vec<_> = members.iter().collect();
-            members.sort_by_key(|(name, _)| *name);
+            let mut names: BinaryHeap<_> = members.keys().map(Reverse).collect();
             hash.update("{");
-            for (name, value) in members {
-                hash.update(Value::from(name.as_str()).to_string());
+            while let Some(Reverse(name)) = names.pop() {
+                hash.update(json_text(name));
                 hash.update(":");
-                write_canonical(hash, value);
+                write_canonical(hash, &members[name]);
                 hash.update(",");
             }
             hash.update("}");
@@ -168,7 +171,7 @@ fn write_canonical(hash: &mut Hash, value: &Value) {
             }
             hash.update("]");
         }
-        scalar => hash.update(scalar.to_string()),
+        scalar => hash.update(json_text(scalar)),
     }
 }
 

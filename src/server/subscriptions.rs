@@ -3,6 +3,7 @@
 //! A modern client opens a subscription, a request that stays open, and is told of what it named there. A legacy client
 //! is told of every list that changes, and of the resources that it has subscribed to.
 
+use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
@@ -108,7 +109,8 @@ impl Bus {
             &Acknowledged(tag(call), &honoured),
         );
         let mut sorted = honoured;
-        sorted.resource_subscriptions.sort_unstable();
+        let resources = std::mem::take(&mut sorted.resource_subscriptions);
+        sorted.resource_subscriptions = BinaryHeap::from(resources).into_sorted_vec();
         let mut open = self.open();
         if open.len() >= most {
             let message = format!("Too many open subscriptions: at most {most}");

@@ -429,7 +429,8 @@ impl Listed for Tool {
         if let Err(err) = tool_name::check(name) {
             return Err(Error::definition(format!("tool {name:?}: {err}")));
         }
-        if self.info.input_schema.get("type") != Some(&"object".into()) {
+        let kind = self.info.input_schema.get("type");
+        if kind.and_then(Value::as_str) != Some("object") {
             return Err(Error::definition(format!(
                 "tool {name:?}: the input schema must have \"type\": \"object\""
             )));

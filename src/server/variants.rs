@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::protocol::jsonrpc::excerpt;
+use crate::protocol::jsonrpc::{excerpt, json_text};
 
 /// How far references are followed; a schema that leads in circles has an end.
 const DEPTH: usize = 16;
@@ -18,7 +18,7 @@ pub(super) fn rooted(mut schema: Value) -> Result<Value, String> {
     }
     let odd = variants(&schema).find(|variant| !is_object(&schema, variant, DEPTH));
     if let Some(odd) = odd {
-        let odd = odd.to_string();
+        let odd = json_text(odd);
         let odd = excerpt(&odd);
         return Err(format!(
             "the input schema has a variant that is no object: {odd}"
