@@ -5,13 +5,14 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use futures_lite::future;
 use smol::Executor;
 pub(crate) use smol::Task;
 
-/// How many tasks are run before whoever serves gets its turn.
-const TURN: usize = 64;
+/// For how long tasks are run before whoever serves gets its turn.
+const TURN: Duration = Duration::from_millis(1);
 
 /// Starts handlers, and leaves each to the caller as an owner.
 #[derive(Clone)]
@@ -77,10 +78,14 @@ where
             future::pending::<()>().await;
         }
         loop {
-            for _ in 0..TURN {
-                executor.tick().await;
+            executor.tick().await;
+            let begun = Instant::now();
+            while executor.try_tick() {
+                if begun.elapsed() >= TURN {
+                    future::yield_now().await;
+                    break;
+                }
             }
-            future::yield_now().await;
         }
     };
     // What serves is dropped before the executor, and the executor drops what is left on it.

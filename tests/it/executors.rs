@@ -1,15 +1,18 @@
 //! Where handlers run: within the future that serves them, unless the server was given an executor.
 
+use std::hint;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use smol::future;
 use smol_mcp::testing::{self, Client};
 use smol_mcp::{Context, NoInput, Server, Tool, lines};
 
-use crate::stage::{self, within};
+use crate::stage::{self, PATIENCE, within};
 
 /// Tells when it is dropped.
 struct Guard(Sender<&'static str>);
@@ -98,6 +101,49 @@ fn a_handler_that_never_rests_does_not_keep_its_cancellation_from_being_read() {
         });
     });
     stage::join("the cancellation to be heard", thread);
+}
+
+#[test]
+fn a_handler_that_computes_between_its_rests_is_told_of_its_cancellation_after_a_few_of_them() {
+    let units = Arc::new(AtomicUsize::new(0));
+    let counted = units.clone();
+    let (events, told) = mpsc::channel();
+    let compute = move |_: NoInput, cx: Context| {
+        let (counted, events) = (counted.clone(), events.clone());
+        async move {
+            cx.signal().checkpoint().await?;
+            events.send("begun").unwrap();
+            loop {
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_millis(2) {
+                    hint::spin_loop();
+                }
+                counted.fetch_add(1, Ordering::Relaxed);
+                if let Err(aborted) = cx.signal().checkpoint().await {
+                    events.send("heard").unwrap();
+                    return Err::<(), _>(aborted);
+                }
+            }
+        }
+    };
+    let server = Server::builder("threads", "1.0.0")
+        .tool(Tool::new("compute", compute))
+        .build()
+        .unwrap();
+    let (their_input, our_output) = testing::pipe(4096);
+    let (our_input, their_output) = testing::pipe(4096);
+    let serving =
+        thread::spawn(move || smol::block_on(lines::serve(&server, their_input, their_output)));
+    let client = Client::over(our_input, our_output);
+    let computing = within("the call to begin", client.start("compute", json!({})));
+    assert_eq!(told.recv_timeout(PATIENCE), Ok("begun"));
+    let before = units.load(Ordering::Relaxed);
+    within("the cancellation", computing.cancel("enough"));
+    assert_eq!(told.recv_timeout(PATIENCE), Ok("heard"));
+    let passed = units.load(Ordering::Relaxed) - before;
+    assert!(passed <= 10, "{passed} units of 2 ms");
+    within("the client to leave", client.disconnect());
+    stage::join("the server", serving).unwrap();
 }
 
 #[test]
