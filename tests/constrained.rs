@@ -5,6 +5,8 @@
 //! `cargo test --test constrained` alone, build it: `cargo build --all-features --example bench`.
 #![cfg(target_os = "linux")]
 
+#[path = "common/example.rs"]
+mod example;
 #[path = "constrained/group.rs"]
 mod group;
 #[path = "constrained/load.rs"]

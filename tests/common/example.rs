@@ -12,15 +12,20 @@ use std::time::Duration;
 /// Longer than anything takes that is not broken.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The command that runs an example, which `cargo test` has built.
+/// The command that runs an example.
 pub fn command(name: &str) -> Command {
+    Command::new(program(name))
+}
+
+/// The file of an example, which `cargo test` has built.
+pub fn program(name: &str) -> PathBuf {
     let deps = env::current_exe().unwrap();
     let folder = deps.parent().unwrap();
     let program: PathBuf = [folder, Path::new("../examples"), Path::new(name)]
         .iter()
         .collect();
     assert!(program.exists(), "no {program:?}: build the example first");
-    Command::new(program)
+    program
 }
 
 /// Passes the lines of a stream on. The channel closes at its end.

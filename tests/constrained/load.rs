@@ -7,7 +7,8 @@ use std::{env, fs, process};
 
 use serde_json::{Value, json};
 
-use crate::process::{PATIENCE, Process};
+use crate::example::PATIENCE;
+use crate::process::Process;
 
 /// Calls that are answered at once, at a time.
 const BUSY: usize = 64;

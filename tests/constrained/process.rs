@@ -1,16 +1,11 @@
 //! The example as a child process, with limits.
 
-use std::env;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
-/// Longer than anything takes that is not broken.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+use crate::example::{self, PATIENCE, lines};
 
 /// A running server. Killed when it is dropped.
 pub(crate) struct Process {
@@ -20,30 +15,12 @@ pub(crate) struct Process {
     errors: Receiver<String>,
 }
 
-/// Passes the lines of a stream on, so that whoever writes them never waits.
-fn lines(stream: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
-        for line in BufReader::new(stream).lines().map_while(Result::ok) {
-            if sender.send(line).is_err() {
-                return;
-            }
-        }
-    });
-    receiver
-}
-
 impl Process {
     /// Starts a server that reads messages of a mebibyte, after a shell has executed `limits`.
     pub(crate) fn start(mode: &str, limits: &str) -> Self {
-        let tests = env::current_exe().unwrap();
-        let program: PathBuf = [tests.parent().unwrap(), Path::new("../examples/bench")]
-            .iter()
-            .collect();
-        assert!(program.exists(), "no {program:?}: build the examples first");
         let mut child = Command::new("sh")
             .args(["-c", &format!("{limits}\nexec \"$0\" {mode} 1048576")])
-            .arg(program)
+            .arg(example::program("bench"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
