@@ -62,7 +62,7 @@ use std::net::SocketAddr;
 use tide::listener::ListenInfo;
 use tide::utils::async_trait;
 
-use self::convert::Original;
+use self::convert::{Addresses, Original};
 use crate::http::{self, Body, Service};
 use crate::{Server, Signal};
 
@@ -94,14 +94,15 @@ impl From<http::Endpoint> for Endpoint {
 impl<State: Clone + Send + Sync + 'static> tide::Endpoint<State> for Endpoint {
     async fn call(&self, mut request: tide::Request<State>) -> tide::Result {
         let signal = request.ext::<Signal>().cloned().unwrap_or_default();
-        let original = request.ext::<Original>().cloned();
         let inner: &mut tide::http::Request = request.as_mut();
-        let translated = match convert::request_out(inner, original.as_ref()).await {
+        let original: Option<Original> = inner.ext_mut().remove();
+        let ours = original.is_some();
+        let translated = match convert::request_out(inner, original).await {
             Ok(translated) => translated,
             Err(status) => return Ok(tide::Response::new(status)),
         };
         let response = self.0.handle(translated, signal).await;
-        Ok(convert::response_in(response, original.is_some()).into())
+        Ok(convert::response_in(response, ours).into())
     }
 }
 
@@ -205,8 +206,8 @@ impl<State: Clone + Send + Sync + 'static> tide::listener::Listener<State> for A
     async fn accept(&mut self) -> io::Result<()> {
         match (self.source.take(), self.app.take()) {
             (Some(Source::Bound(listener)), Some(app)) => match self.server.take() {
-                Some(server) => http::serve_with(listener, App(app), &server).await,
-                None => listener.serve(App(app)).await,
+                Some(server) => http::serve_with(listener, App::new(app), &server).await,
+                None => listener.serve(App::new(app)).await,
             },
             _ => Err(io::Error::other("the listener is not bound")),
         }
@@ -235,7 +236,17 @@ impl<State> fmt::Display for AppListener<State> {
 }
 
 /// A tide app as a service of our listener.
-struct App<State>(tide::Server<State>);
+struct App<State> {
+    app: tide::Server<State>,
+    addresses: Addresses,
+}
+
+impl<State> App<State> {
+    fn new(app: tide::Server<State>) -> Self {
+        let addresses = Addresses::default();
+        Self { app, addresses }
+    }
+}
 
 impl<State: Clone + Send + Sync + 'static> Service for App<State> {
     async fn call(
@@ -243,11 +254,11 @@ impl<State: Clone + Send + Sync + 'static> Service for App<State> {
         request: ::http::Request<Vec<u8>>,
         signal: Signal,
     ) -> ::http::Response<Body> {
-        let request = match convert::request_in(request, signal) {
+        let request = match convert::request_in(request, signal, &self.addresses) {
             Ok(request) => request,
             Err(refused) => return convert::status(refused),
         };
-        match self.0.respond::<_, tide::http::Response>(request).await {
+        match self.app.respond::<_, tide::http::Response>(request).await {
             Ok(response) => convert::response_out(response).await,
             // `respond` never fails; if it did, the client would still be answered.
             Err(err) => convert::status(err.status() as u16),

@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
 
 use futures_lite::{AsyncBufRead, AsyncRead, AsyncReadExt, Stream};
@@ -17,8 +17,11 @@ use crate::http::Body;
 const PIECE: usize = 16 * 1024;
 
 /// The head of a request as it came. `http-types` cannot hold every header value that HTTP can.
-#[derive(Clone)]
-pub(super) struct Original(Arc<(http::Method, Uri, HeaderMap)>);
+pub(super) struct Original {
+    method: http::Method,
+    uri: Uri,
+    headers: HeaderMap,
+}
 
 /// The methods that `http-types` knows. Its own parser does not mind the case, which HTTP does, and makes an error with a
 /// backtrace of everything else, which costs the thread tens of milliseconds.
@@ -45,17 +48,21 @@ pub(super) fn status(code: u16) -> Response<Body> {
 }
 
 /// Brings a request of our listener into an app; the error is the status that answers it instead.
-pub(super) fn request_in(request: Request<Vec<u8>>, signal: Signal) -> Result<types::Request, u16> {
+pub(super) fn request_in(
+    request: Request<Vec<u8>>,
+    signal: Signal,
+    addresses: &Addresses,
+) -> Result<types::Request, u16> {
     let (parts, body) = request.into_parts();
     let known = |method: &types::Method| method.as_ref() == parts.method.as_str();
     let method = METHODS.into_iter().find(known).ok_or(501_u16)?;
-    let url = url(&parts.uri, &parts.headers).ok_or(400_u16)?;
+    let address = address(&parts.uri, &parts.headers);
+    let url = addresses.parse(address).ok_or(400_u16)?;
     let mut request = types::Request::new(method, url);
-    for (name, value) in &parts.headers {
-        // A value beyond ASCII stays in the original alone. It is looked for here, since an error of `http-types` takes a
-        // backtrace.
-        if let Some(value) = ascii(value.as_bytes()) {
-            request.append_header(name.as_str(), value);
+    for (name, value, first) in values(&parts.headers) {
+        match first {
+            true => drop(request.insert_header(name, value)),
+            false => request.append_header(name, value),
         }
     }
     if !body.is_empty() {
@@ -63,8 +70,25 @@ pub(super) fn request_in(request: Request<Vec<u8>>, signal: Signal) -> Result<ty
     }
     let extensions = request.ext_mut();
     extensions.insert(signal);
-    extensions.insert(Original(Arc::new((parts.method, parts.uri, parts.headers))));
+    extensions.insert(Original {
+        method: parts.method,
+        uri: parts.uri,
+        headers: parts.headers,
+    });
     Ok(request)
+}
+
+/// The names and values that `http-types` can hold, and which are the first of their name.
+///
+/// A value beyond ASCII stays in the original alone. It is looked for here, since an error of `http-types` takes a
+/// backtrace.
+fn values(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str, bool)> {
+    headers.keys().flat_map(|name| {
+        let values = headers.get_all(name).iter();
+        let values = values.filter_map(|value| ascii(value.as_bytes()));
+        let all = values.enumerate();
+        all.map(|(at, value)| (name.as_str(), value, at == 0))
+    })
 }
 
 fn ascii(value: &[u8]) -> Option<&str> {
@@ -73,32 +97,46 @@ fn ascii(value: &[u8]) -> Option<&str> {
         .filter(|text| text.is_ascii())
 }
 
-fn url(uri: &Uri, headers: &HeaderMap) -> Option<types::Url> {
+/// Reads addresses, and knows the last one: most requests have the same, and reading it takes longer than all else here.
+#[derive(Default)]
+pub(super) struct Addresses(Mutex<Option<(String, types::Url)>>);
+
+impl Addresses {
+    fn parse(&self, address: String) -> Option<types::Url> {
+        // Not waited for: what another thread holds is read anew.
+        let mut known = self.0.try_lock().ok();
+        match known.as_deref() {
+            Some(Some((last, url))) if *last == address => return Some(url.clone()),
+            _ => {}
+        }
+        let url = types::Url::parse(&address).ok()?;
+        if let Some(known) = &mut known {
+            **known = Some((address, url.clone()));
+        }
+        Some(url)
+    }
+}
+
+fn address(uri: &Uri, headers: &HeaderMap) -> String {
     if uri.scheme().is_some() {
-        return types::Url::parse(&uri.to_string()).ok();
+        return uri.to_string();
     }
     let host = headers
         .get(http::header::HOST)
         .and_then(|host| host.to_str().ok())
         .unwrap_or("localhost");
-    types::Url::parse(&format!(
-        "http://{host}{}",
-        uri.path_and_query().map_or("/", |path| path.as_str())
-    ))
-    .ok()
+    let path = uri.path_and_query().map_or("/", |path| path.as_str());
+    ["http://", host, path].concat()
 }
 
 /// Takes a request out of an app.
 pub(super) async fn request_out(
     request: &mut types::Request,
-    original: Option<&Original>,
+    original: Option<Original>,
 ) -> Result<Request<Vec<u8>>, types::StatusCode> {
     // Before the body is taken: that changes the headers.
     let (method, uri, headers) = match original {
-        Some(Original(original)) => {
-            let (method, uri, headers) = &**original;
-            (method.clone(), uri.clone(), headers.clone())
-        }
+        Some(original) => (original.method, original.uri, original.headers),
         None => (
             http::Method::from_str(request.method().as_ref())
                 .map_err(|_| types::StatusCode::NotImplemented)?,
@@ -106,9 +144,13 @@ pub(super) async fn request_out(
             headers_out(request),
         ),
     };
-    let mut body = Vec::new();
+    let taken = request.take_body();
+    // What a client announces takes no memory before it comes.
+    let length = taken.len().unwrap_or_default().min(PIECE);
+    // Room for one byte more, by which the end is seen.
+    let mut body = Vec::with_capacity(length + 1);
     // tide's stock listener would read without an end.
-    let mut limited = request.take_body().into_reader().take(BODY + 1);
+    let mut limited = taken.into_reader().take(BODY + 1);
     limited
         .read_to_end(&mut body)
         .await
@@ -153,17 +195,11 @@ pub(super) fn response_in(response: Response<Body>, ours: bool) -> types::Respon
             Err(body) => response.set_body(types::Body::from_reader(Reader::new(body), None)),
         }
     }
-    for name in parts.headers.keys() {
-        let values = parts.headers.get_all(name).iter();
-        for (at, value) in values
-            .filter_map(|value| ascii(value.as_bytes()))
-            .enumerate()
-        {
-            // The first one takes the place of what `http-types` has guessed.
-            match at {
-                0 => drop(response.insert_header(name.as_str(), value)),
-                _ => response.append_header(name.as_str(), value),
-            }
+    for (name, value, first) in values(&parts.headers) {
+        // The first one takes the place of what `http-types` has guessed.
+        match first {
+            true => drop(response.insert_header(name, value)),
+            false => response.append_header(name, value),
         }
     }
     response
