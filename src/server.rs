@@ -36,8 +36,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 pub use self::amount::{Amount, IntoTotal};
 pub use self::around::{Next, Outcome};
 pub use self::ask::{Answers, Ask, AskError};
@@ -456,10 +454,5 @@ impl Inner {
         if let Some(on_progress) = &self.hooks.on_progress {
             on_progress(progressed);
         }
-    }
-
-    /// The `capabilities` that are advertised.
-    pub(crate) fn capabilities(&self) -> Value {
-        self.offers.to_json()
     }
 }

@@ -55,7 +55,7 @@ pub fn collect(input_schema: &Value) -> Result<Vec<HeaderParam>, Invalid> {
         pointer: String::new(),
         path: Some(Vec::new()),
     };
-    walk(input_schema, root, &mut found)?;
+    walk(input_schema, &root, &mut found)?;
     Ok(found)
 }
 
@@ -68,68 +68,74 @@ struct Place {
     path: Option<Vec<String>>,
 }
 
-fn walk(schema: &Value, place: Place, found: &mut Vec<HeaderParam>) -> Result<(), Invalid> {
+impl Place {
+    fn below(&self, segment: &str, path: Option<Vec<String>>) -> Self {
+        let pointer = format!("{}/{segment}", self.pointer);
+        Self { pointer, path }
+    }
+
+    /// The path to a property, if there is one to the object that has it.
+    fn path_to(&self, property: &str) -> Option<Vec<String>> {
+        let mut path = self.path.clone()?;
+        path.push(property.to_owned());
+        Some(path)
+    }
+}
+
+/// The keywords that hold schemas by name, beside `properties`.
+const BY_NAME: [&str; 5] = [
+    "$defs",
+    "definitions",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+];
+
+/// The keywords that hold a list of schemas.
+const LISTS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+
+/// The keywords that hold a schema.
+const SINGLE: [&str; 12] = [
+    "items",
+    "additionalItems",
+    "contains",
+    "unevaluatedItems",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contentSchema",
+];
+
+fn walk(schema: &Value, place: &Place, found: &mut Vec<HeaderParam>) -> Result<(), Invalid> {
     let Value::Object(schema) = schema else {
         return Ok(());
     };
     if let Some(annotation) = schema.get(KEYWORD) {
-        let header = check_annotation(annotation, schema, &place, found)
+        let header = check_annotation(annotation, schema, place, found)
             .map_err(|reason| Invalid::new(format!("{KEYWORD} at {:?} {reason}", place.pointer)))?;
         let path = place.path.clone().unwrap_or_default();
         found.push(HeaderParam { header, path });
     }
     for (keyword, value) in schema {
-        let pointer = format!("{}/{keyword}", place.pointer);
-        let below = |pointer: String| Place {
-            pointer,
-            path: None,
-        };
-        match (keyword.as_str(), value) {
-            ("properties", Value::Object(properties)) => {
-                for (name, property) in properties {
-                    let path = place
-                        .path
-                        .iter()
-                        .map(|path| [path.as_slice(), std::slice::from_ref(name)].concat())
-                        .next();
-                    walk(
-                        property,
-                        Place {
-                            pointer: format!("{pointer}/{name}"),
-                            path,
-                        },
-                        found,
-                    )?;
-                }
-            }
-            (
-                "$defs" | "definitions" | "patternProperties" | "dependentSchemas" | "dependencies",
-                Value::Object(schemas),
-            ) => {
+        let (keyword, below) = (keyword.as_str(), place.below(keyword, None));
+        let properties = keyword == "properties";
+        match value {
+            Value::Object(schemas) if properties || BY_NAME.contains(&keyword) => {
                 for (name, schema) in schemas {
-                    walk(schema, below(format!("{pointer}/{name}")), found)?;
+                    let path = properties.then(|| place.path_to(name)).flatten();
+                    walk(schema, &below.below(name, path), found)?;
                 }
             }
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
+            Value::Array(schemas) if LISTS.contains(&keyword) => {
                 for (index, schema) in schemas.iter().enumerate() {
-                    walk(schema, below(format!("{pointer}/{index}")), found)?;
+                    walk(schema, &below.below(&index.to_string(), None), found)?;
                 }
             }
-            (
-                "items"
-                | "additionalItems"
-                | "contains"
-                | "unevaluatedItems"
-                | "additionalProperties"
-                | "unevaluatedProperties"
-                | "propertyNames"
-                | "not"
-                | "if"
-                | "then"
-                | "else"
-                | "contentSchema",
-                schema,
-            ) => walk(schema, below(pointer), found)?,
+            schema if SINGLE.contains(&keyword) => walk(schema, &below, found)?,
             _ => {}
         }
     }

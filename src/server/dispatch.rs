@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::around::Next;
 use super::asks::{Asks, Way, Whose};
@@ -245,8 +245,8 @@ impl Arrival<'_> {
                 Kind::Stream | Kind::Session => server.offers,
                 Kind::Crowd => server.offers.without_session(),
             };
-            let (capabilities, instructions) = (offers.to_json(), server.instructions.as_deref());
-            legacy::write_handshake(out, version, &capabilities, &server.info, instructions);
+            let instructions = server.instructions.as_deref();
+            legacy::write_handshake(out, version, offers, &server.info, instructions);
         }))
     }
 
@@ -335,14 +335,8 @@ impl Arrival<'_> {
         let server = self.server();
         self.respond(|out| {
             let start = out.len();
-            let mut result = json!({
-                "supportedVersions": modern::supported_names(|_| true),
-                "capabilities": server.capabilities(),
-            });
-            if let Some(instructions) = &server.instructions {
-                result["instructions"] = instructions.as_str().into();
-            }
-            jsonrpc::write_json(out, &result);
+            let instructions = server.instructions.as_deref();
+            modern::write_discovery(out, &server.offers.to_json(), instructions);
             modern::seal(
                 out,
                 start,
@@ -416,7 +410,7 @@ impl Arrival<'_> {
             .map_err(|error| era::adapt(version, error))?;
         let mirrors = terms.modern && !tool.header_params.is_empty();
         if let Some(headers) = self.headers.filter(|_| mirrors) {
-            let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+            let arguments: Map<String, Value> = arguments.parse().unwrap_or_default();
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
         terms.deadline = tool.deadline;
@@ -456,7 +450,7 @@ impl Arrival<'_> {
         if let Some(resource) = server.resources.get(&uri) {
             return self
                 .start(terms, subject, move |cx| resource.read(uri, cx))
-                .map_err(|refusal| refusal.error);
+                .map_err(|refusal| *refusal.error);
         }
         let found = server
             .templates
@@ -464,7 +458,7 @@ impl Arrival<'_> {
         match found {
             Some((template, variables)) => self
                 .start(terms, subject, move |cx| template.read(uri, variables, cx))
-                .map_err(|refusal| refusal.error),
+                .map_err(|refusal| *refusal.error),
             None => Err(era::resource_not_found(version, &uri)),
         }
     }
@@ -478,7 +472,7 @@ impl Arrival<'_> {
         })?;
         prompt.check_arguments(&arguments)?;
         self.start(terms, name.into(), move |cx| prompt.get(arguments, cx))
-            .map_err(|refusal| refusal.error)
+            .map_err(|refusal| *refusal.error)
     }
 
     fn complete(&self, terms: Terms) -> Result<Intake, RpcError> {
@@ -490,7 +484,7 @@ impl Arrival<'_> {
         self.start(terms, request.name.as_str().into(), move |cx| {
             completer(request, cx)
         })
-        .map_err(|refusal| refusal.error)
+        .map_err(|refusal| *refusal.error)
     }
 
     /// Refuses completion for what the server does not have.

@@ -1,30 +1,42 @@
 //! Requests of the server's own, to a legacy client: sent within a call, answered by the client while the call runs.
 
-use std::collections::HashMap;
 use std::future;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Progressed;
 use super::ask::AskError;
 use super::call::Call;
 use super::peer::Peer;
-use super::seal;
 use crate::era::asking::{self, Answered, Put, Question, Token};
 use crate::protocol::ClientCapabilities;
+use crate::protocol::base64;
 use crate::protocol::jsonrpc::{self, Id, Params, Response, RpcError};
 use crate::random;
 use crate::signal::Reason;
 
-/// What the server has asked one peer and waits for. Ids count up and are never used again.
+/// What the server has asked one peer and waits for.
 #[derive(Default)]
-pub(crate) struct Outgoing {
-    count: AtomicI64,
-    waiting: Mutex<HashMap<i64, Arc<Slot>>>,
+pub(crate) struct Outgoing(Mutex<Waiting>);
+
+/// Ids count up and are never used again: who is entered stands behind all others.
+#[derive(Default)]
+struct Waiting {
+    last: i64,
+    slots: Vec<(i64, Arc<Slot>)>,
+}
+
+impl Waiting {
+    fn place(&self, id: i64) -> Option<usize> {
+        self.slots.binary_search_by_key(&id, |(id, _)| *id).ok()
+    }
+
+    fn remove(&mut self, id: i64) -> Option<Arc<Slot>> {
+        self.place(id).map(|place| self.slots.remove(place).1)
+    }
 }
 
 /// The place of one answer.
@@ -79,15 +91,17 @@ impl Slot {
 }
 
 impl Outgoing {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<i64, Arc<Slot>>> {
-        self.waiting
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     fn enter(&self, slot: Arc<Slot>) -> i64 {
-        let id = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        self.waiting().insert(id, slot);
+        let mut waiting = self.waiting();
+        waiting.last += 1;
+        let id = waiting.last;
+        waiting.slots.push((id, slot));
         id
     }
 
@@ -96,7 +110,7 @@ impl Outgoing {
         let slot = response
             .id
             .as_i64()
-            .and_then(|id| self.waiting().remove(&id));
+            .and_then(|id| self.waiting().remove(id));
         let Some(slot) = slot else {
             return log::debug!("a response to nothing: {}", response.id);
         };
@@ -112,10 +126,8 @@ impl Outgoing {
         let Ok(Some(token)) = params.optional::<i64>("progressToken") else {
             return;
         };
-        let (slot, Ok(Some(progress))) = (
-            self.waiting().get(&token).cloned(),
-            params.optional::<f64>("progress"),
-        ) else {
+        let (slot, Ok(Some(progress))) = (self.slot(token), params.optional::<f64>("progress"))
+        else {
             return;
         };
         let Some(slot) = slot else { return };
@@ -131,14 +143,20 @@ impl Outgoing {
         slot.change(|state| state.heard = true);
     }
 
+    fn slot(&self, id: i64) -> Option<Arc<Slot>> {
+        let waiting = self.waiting();
+        let place = waiting.place(id)?;
+        Some(waiting.slots[place].1.clone())
+    }
+
     fn forget(&self, id: i64) -> bool {
-        self.waiting().remove(&id).is_some()
+        self.waiting().remove(id).is_some()
     }
 }
 
 /// Reads a client's error. What is not as it should be is an error all the same.
 fn read_error(text: &str) -> RpcError {
-    let error: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
+    let error: Map<String, Value> = text.parse().unwrap_or_default();
     let code = error.get("code").and_then(Value::as_i64);
     let message = error.get("message").and_then(Value::as_str);
     let mut read = RpcError::new(
@@ -168,7 +186,7 @@ pub(super) async fn ask(
     let page = random::bytes::<16>().map_err(|err| AskError::mistake(err.to_string()))?;
     let mut sent = Vec::with_capacity(questions.len());
     for (at, (key, question)) in questions.iter().enumerate() {
-        let page = format!("{}{at}", seal::encode(&page));
+        let page = format!("{}{at}", base64::encode_url(&page));
         let put = |request| {
             let token = Token {
                 request,
@@ -256,7 +274,11 @@ impl Drop for Sent<'_> {
         if !self.call.peer.outgoing.forget(self.id) {
             return;
         }
-        let params = json!({ "requestId": self.id, "reason": self.why });
+        let params = {
+            let mut params = jsonrpc::object("requestId", self.id.into());
+            params["reason"] = self.why.into();
+            params
+        };
         let message = jsonrpc::notification("notifications/cancelled", &params);
         // The stream of a call that its client has given up is closed, but what the call asked may still stand open
         // before somebody.

@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Value, json};
-
 use super::context::Context;
 use super::failure::{AnyError, HandlerError};
 use super::registry::Listed;
 use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
-use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::jsonrpc::{RpcError, json_text};
 use crate::protocol::{PromptInfo, PromptMessage, PromptResult, meta_keys};
 
 /// The arguments of a prompt, by name.
@@ -104,8 +102,8 @@ impl Listed for Prompt {
         &self.info.name
     }
 
-    fn definition(&self) -> Value {
-        json!(self.info)
+    fn definition(&self) -> String {
+        json_text(&self.info)
     }
 }
 

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
-use serde_json::Value;
-
 use crate::Error;
 use crate::era::{self, Stamp};
 use crate::protocol::jsonrpc::RpcError;
@@ -23,8 +21,8 @@ pub(crate) trait Listed: Send + Sync + 'static {
         None
     }
 
-    /// What clients are told of it.
-    fn definition(&self) -> Value;
+    /// What clients are told of it, as JSON.
+    fn definition(&self) -> String;
 }
 
 /// A list that may change while the server runs.

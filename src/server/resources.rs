@@ -5,14 +5,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use super::context::Context;
 use super::failure::{AnyError, HandlerError};
 use super::registry::Listed;
 use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
+use crate::protocol::jsonrpc::json_text;
 use crate::protocol::uri_template::UriTemplate;
 use crate::protocol::{
     ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo, meta_keys,
@@ -144,8 +143,8 @@ impl Listed for Resource {
         &self.info.uri
     }
 
-    fn definition(&self) -> Value {
-        json!(self.info)
+    fn definition(&self) -> String {
+        json_text(&self.info)
     }
 }
 
@@ -161,8 +160,8 @@ impl Listed for ResourceTemplate {
         others.iter().find(same).map(|other| &**other)
     }
 
-    fn definition(&self) -> Value {
-        json!(self.info)
+    fn definition(&self) -> String {
+        json_text(&self.info)
     }
 }
 

@@ -629,7 +629,7 @@ pub(crate) fn said(id: &str, text: &str) -> String {
 /// The legacy result of a tool that says one text, before 2025-06-18: written by way of a tree, which sorts members.
 pub(crate) fn old_said(id: &str, text: &str) -> String {
     format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"text":"{text}","type":"text"}}]}}}}"#
+        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":"{text}"}}]}}}}"#
     )
 }
 
