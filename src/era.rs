@@ -138,11 +138,9 @@ impl Offers {
             (self.tools, "tools", settings(tools, false)),
         ];
         let mut text = String::from("{");
-        for (_, name, settings) in all.into_iter().filter(|(offered, ..)| *offered) {
+        for (_, name, settings) in all.iter().filter(|(offered, ..)| *offered) {
             let comma = if text.len() > 1 { "," } else { "" };
-            for part in [comma, "\"", name, "\":", settings] {
-                text.push_str(part);
-            }
+            text += &format!("{comma}\"{name}\":{settings}");
         }
         text.push('}');
         Json(text)

@@ -180,6 +180,7 @@ fn write_downgraded(
 }
 
 /// Changes members of an object.
+#[inline(never)]
 fn changed(object: &str, change: &dyn Fn(&mut Members<'_>)) -> String {
     let mut members = Members::read(object);
     change(&mut members);

@@ -11,12 +11,14 @@ pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Members<'a> {
     /// Takes an object apart; anything else has no members.
+    #[inline(never)]
     pub(super) fn read(object: &'a str) -> Self {
         let members = jsonrpc::members(object).unwrap_or_default().into_iter();
         let texts = members.map(|(name, value)| (name, Cow::Borrowed(value.get())));
         Self(texts.collect())
     }
 
+    #[inline(never)]
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let member = self.0.iter().find(|(known, _)| known == name);
         member.map(|(_, value)| &**value)
@@ -27,6 +29,7 @@ impl<'a> Members<'a> {
         self.get(name).and_then(meta::text_of).unwrap_or_default()
     }
 
+    #[inline(never)]
     pub(super) fn remove(&mut self, names: &[&str]) {
         self.0.retain(|(name, _)| !names.contains(&&**name));
     }
@@ -53,6 +56,7 @@ impl<'a> Members<'a> {
     }
 
     /// Puts the object together again.
+    #[inline(never)]
     pub(super) fn write(self) -> String {
         let mut out = String::from("{");
         for (name, value) in &self.0 {

@@ -2,7 +2,7 @@
 //! schema, and the comparison of a header with what the body says (MCP 2026-07-28,
 //! basic/transports, and server/tools).
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::protocol::jsonrpc::{excerpt, json_text};
 use crate::protocol::{Invalid, base64};
@@ -69,6 +69,7 @@ struct Place {
 }
 
 impl Place {
+    #[inline(never)]
     fn below(&self, segment: &str, path: Option<Vec<String>>) -> Self {
         let pointer = format!("{}/{segment}", self.pointer);
         Self { pointer, path }
@@ -110,41 +111,43 @@ const SINGLE: [&str; 12] = [
     "contentSchema",
 ];
 
+fn is_one_of(keywords: &[&str], keyword: &str) -> bool {
+    keywords.contains(&keyword)
+}
+
 fn walk(schema: &Value, place: &Place, found: &mut Vec<HeaderParam>) -> Result<(), Invalid> {
-    let Value::Object(schema) = schema else {
-        return Ok(());
-    };
     if let Some(annotation) = schema.get(KEYWORD) {
         let header = check_annotation(annotation, schema, place, found)
             .map_err(|reason| Invalid::new(format!("{KEYWORD} at {:?} {reason}", place.pointer)))?;
         let path = place.path.clone().unwrap_or_default();
         found.push(HeaderParam { header, path });
     }
-    for (keyword, value) in schema {
+    for (keyword, value) in schema.as_object().into_iter().flatten() {
         let (keyword, below) = (keyword.as_str(), place.below(keyword, None));
         let properties = keyword == "properties";
         match value {
-            Value::Object(schemas) if properties || BY_NAME.contains(&keyword) => {
+            Value::Object(schemas) if properties || is_one_of(&BY_NAME, keyword) => {
                 for (name, schema) in schemas {
                     let path = properties.then(|| place.path_to(name)).flatten();
                     walk(schema, &below.below(name, path), found)?;
                 }
             }
-            Value::Array(schemas) if LISTS.contains(&keyword) => {
+            Value::Array(schemas) if is_one_of(&LISTS, keyword) => {
                 for (index, schema) in schemas.iter().enumerate() {
                     walk(schema, &below.below(&index.to_string(), None), found)?;
                 }
             }
-            schema if SINGLE.contains(&keyword) => walk(schema, &below, found)?,
+            schema if is_one_of(&SINGLE, keyword) => walk(schema, &below, found)?,
             _ => {}
         }
     }
     Ok(())
 }
 
+#[inline(never)]
 fn check_annotation(
     annotation: &Value,
-    schema: &Map<String, Value>,
+    schema: &Value,
     place: &Place,
     found: &[HeaderParam],
 ) -> Result<String, String> {
@@ -215,7 +218,10 @@ impl HeaderParam {
             Value::Bool(yes) => value == if *yes { "true" } else { "false" },
             Value::Number(number) => {
                 // JSON's own grammar of numbers: no sign in front, no hexadecimals, no infinity.
-                let value = serde_json::from_str::<f64>(&value).ok();
+                let value = value
+                    .parse::<Number>()
+                    .ok()
+                    .and_then(|value| value.as_f64());
                 number
                     .as_f64()
                     .is_some_and(|number| number.abs() <= MAX_SAFE_INTEGER && value == Some(number))

@@ -12,7 +12,7 @@ use serde_core::de::{
 };
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// The identifier of a request: a string or an integer, echoed with its JSON type.
 ///
@@ -319,6 +319,11 @@ impl<'a> Params<'a> {
         text
     }
 
+    /// Reads a member that is a number, if it is.
+    pub(crate) fn number(&self, name: &str) -> Option<Number> {
+        self.get(name)?.get().parse().ok()
+    }
+
     /// Reads a member that must be there, and be an object.
     pub(crate) fn object(&self, name: &str) -> Result<Map<String, Value>, RpcError> {
         let member = self.get(name).ok_or_else(|| missing(name))?.get();
@@ -351,8 +356,10 @@ fn missing(name: &str) -> RpcError {
 /// The message of a JSON error without line and column, which mean nothing to a peer.
 pub(crate) fn without_position(err: &serde_json::Error) -> String {
     let text = err.to_string();
-    match text.rfind(" at line ") {
-        Some(end) => text[..end].to_owned(),
+    let position = b" at line ";
+    let windows = text.as_bytes().windows(position.len());
+    match windows.rev().position(|window| window == position) {
+        Some(behind) => text[..text.len() - position.len() - behind].to_owned(),
         None => text,
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn receive(peer: &Arc<Peer>, bytes: &[u8], caller: &Signal) -> Intake
             Intake::Silent
         }
         Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
-        Err(malformed) => refuse_malformed(&malformed),
+        Err(malformed) => refuse_malformed(malformed),
     }
 }
 
@@ -78,12 +78,12 @@ fn refuse(method: &str, id: &Id, refusal: &Refusal) -> Intake {
     Intake::Answer(Answer::refusal(Some(id), refusal))
 }
 
-fn refuse_malformed(malformed: &Malformed) -> Intake {
+fn refuse_malformed(malformed: Malformed) -> Intake {
     match malformed.notification {
         true => Intake::Silent,
         false => Intake::Answer(Answer::refusal(
             malformed.id.as_ref(),
-            &Refusal::new(400, malformed.error.clone()),
+            &Refusal::new(400, malformed.error),
         )),
     }
 }
@@ -103,7 +103,7 @@ pub(crate) fn receive_batch(
             .into_iter()
             .for_each(|text| take(element(peer, text.get(), around, caller))),
         Ok(_) => take(Intake::Answer(refuse_batch())),
-        Err(malformed) => take(refuse_malformed(&malformed)),
+        Err(malformed) => take(refuse_malformed(malformed)),
     }
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn element(peer: &Arc<Peer>, text: &str, around: Around<'_>, caller: 
             Intake::Silent
         }
         Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
-        Err(malformed) => refuse_malformed(&malformed),
+        Err(malformed) => refuse_malformed(malformed),
     }
 }
 

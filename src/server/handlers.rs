@@ -93,7 +93,7 @@ fn finish(output: impl IntoToolResult) -> Result<Reply, HandlerError> {
 
 /// The answer to arguments that are wrong: a result, so that the model reads it and mends its call.
 pub(super) fn refuse(text: String) -> Work {
-    Box::pin(std::future::ready(Ok(Reply::Tool(ToolResult::error(text)))))
+    Box::pin(async move { Ok(Reply::Tool(ToolResult::error(text))) })
 }
 
 /// Reads the input; the error names the member and what was expected there.

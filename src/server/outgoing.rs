@@ -123,21 +123,21 @@ impl Outgoing {
 
     /// Takes progress of the client's, and tells whoever wants to know.
     pub(crate) fn progressed(&self, peer: &Peer, params: &Params<'_>) {
-        let Ok(Some(token)) = params.optional::<i64>("progressToken") else {
+        let token = params.number("progressToken");
+        let slot = token
+            .and_then(|token| token.as_i64())
+            .and_then(|token| self.slot(token));
+        let float = |name| params.number(name)?.as_f64();
+        let (Some(slot), Some(progress)) = (slot, float("progress")) else {
             return;
         };
-        let (slot, Ok(Some(progress))) = (self.slot(token), params.optional::<f64>("progress"))
-        else {
-            return;
-        };
-        let Some(slot) = slot else { return };
         let message: Option<String> = params.optional("message").unwrap_or_default();
         peer.server.report_progress(&Progressed {
             call: &slot.call,
             key: &slot.key,
             method: slot.method,
             progress,
-            total: params.optional("total").unwrap_or_default(),
+            total: float("total"),
             message: message.as_deref(),
         });
         slot.change(|state| state.heard = true);
@@ -156,14 +156,14 @@ impl Outgoing {
 
 /// Reads a client's error. What is not as it should be is an error all the same.
 fn read_error(text: &str) -> RpcError {
-    let error: Map<String, Value> = text.parse().unwrap_or_default();
-    let code = error.get("code").and_then(Value::as_i64);
-    let message = error.get("message").and_then(Value::as_str);
+    let mut error: Value = text.parse().unwrap_or_default();
+    let code = error["code"].as_i64();
+    let message = error["message"].as_str();
     let mut read = RpcError::new(
         code.unwrap_or(RpcError::INTERNAL_ERROR),
         jsonrpc::excerpt(message.unwrap_or_default()).into_owned(),
     );
-    read.data = error.get("data").cloned();
+    read.data = error.get_mut("data").map(Value::take);
     read
 }
 

@@ -35,8 +35,8 @@ struct Key {
 
 impl Key {
     fn new(secret: &[u8]) -> Self {
-        let secret = HMAC::mac(b"smol-mcp state key", secret);
-        let id = encode(&HMAC::mac(b"id", secret)[..6]);
+        let secret = HMAC::mac(&b"smol-mcp state key"[..], secret);
+        let id = encode(&HMAC::mac(&b"id"[..], &secret[..])[..6]);
         Self { id, secret }
     }
 }
@@ -104,7 +104,7 @@ impl Seal {
             return None;
         }
         let payload = String::from_utf8(decode(payload)?).ok()?;
-        let mut payload: Map<String, Value> = payload.parse().ok()?;
+        let mut payload: Value = payload.parse().ok()?;
         if now() >= payload.get("e")?.as_u64()? {
             return None;
         }
@@ -131,10 +131,10 @@ fn code(key: &Key, payload: &str, bound: Bound<'_>) -> HMAC {
         bound.principal.unwrap_or_default().as_bytes(),
     ];
     for part in parts {
-        code.update((part.len() as u64).to_be_bytes());
+        code.update(&(part.len() as u64).to_be_bytes()[..]);
         code.update(part);
     }
-    code.update([bound.principal.is_some().into()]);
+    code.update(&[u8::from(bound.principal.is_some())][..]);
     code
 }
 
@@ -145,7 +145,7 @@ fn digest(arguments: Option<&RawValue>) -> [u8; 32] {
     match text.parse() {
         Ok(value) => write_canonical(&mut hash, &value),
         // Escapes that are no character: such a text is only ever the same as itself.
-        Err(_) => hash.update(text),
+        Err(_) => hash.update(text.as_bytes()),
     }
     hash.finalize()
 }
@@ -155,24 +155,24 @@ fn write_canonical(hash: &mut Hash, value: &Value) {
         Value::Object(members) => {
             // Sorted here: whether the map is depends on features of serde_json that others switch.
             let mut names: BinaryHeap<_> = members.keys().map(Reverse).collect();
-            hash.update("{");
+            hash.update(&b"{"[..]);
             while let Some(Reverse(name)) = names.pop() {
-                hash.update(json_text(name));
-                hash.update(":");
+                hash.update(json_text(name).as_bytes());
+                hash.update(&b":"[..]);
                 write_canonical(hash, &members[name]);
-                hash.update(",");
+                hash.update(&b","[..]);
             }
-            hash.update("}");
+            hash.update(&b"}"[..]);
         }
         Value::Array(items) => {
-            hash.update("[");
+            hash.update(&b"["[..]);
             for item in items {
                 write_canonical(hash, item);
-                hash.update(",");
+                hash.update(&b","[..]);
             }
-            hash.update("]");
+            hash.update(&b"]"[..]);
         }
-        scalar => hash.update(json_text(scalar)),
+        scalar => hash.update(json_text(scalar).as_bytes()),
     }
 }
 

@@ -426,7 +426,7 @@ fn batches_of_2025_03_26_are_served_element_by_element() {
         let reply = exchange.reply().await;
         assert_eq!(
             reply.text(),
-            format!("[{},{}]", pong("0"), old_said("\"p\"", "played"))
+            format!("[{},{}]", pong("0"), legacy_said("\"p\"", "played"))
         );
 
         let streamed = Req::legacy(&session, &format!("[{},{}]", ping("0"), ping("1")))
