@@ -59,8 +59,13 @@ impl Method {
         }
     }
 
-    fn find(table: &[Method], name: &str) -> Option<Method> {
-        table.iter().copied().find(|method| method.as_str() == name)
+    /// Finds a method that a server offers.
+    #[inline(never)]
+    fn find(table: &[Method], name: &str, offers: &Offers) -> Option<Method> {
+        let mut known = table.iter().copied();
+        known
+            .find(|method| method.as_str() == name)
+            .filter(|method| method.offered(offers))
     }
 
     /// Tells whether a server offers the method, as it must if and only if it advertises the capability.

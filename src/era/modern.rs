@@ -92,8 +92,7 @@ pub(crate) fn open<'a>(
         mirrored(headers, "Mcp-Method", &request.method)?;
         mirrored_name(headers, request)?;
     }
-    let method = Method::find(&METHODS, &request.method)
-        .filter(|method| method.offered(offers))
+    let method = Method::find(&METHODS, &request.method, offers)
         .ok_or_else(|| Refusal::new(404, RpcError::method_not_found(&request.method)))?;
     Ok(Opening {
         version,

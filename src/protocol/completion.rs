@@ -121,6 +121,7 @@ impl<'de> Visitor<'de> for RefVisitor {
 }
 
 /// Takes a string that must be there.
+#[inline(never)]
 fn text<E: Error>(name: &'static str, found: Option<Option<Scalar<'_>>>) -> Result<String, E> {
     let found = found.ok_or_else(|| E::missing_field(name))?;
     match found.and_then(Scalar::into_text) {

@@ -249,12 +249,16 @@ pub(crate) fn differs(header: &str, value: Option<&str>, body: &str) -> Invalid 
     complain(header, value, &quoted(body))
 }
 
+#[cold]
+#[inline(never)]
 fn complain(header: &str, value: Option<&str>, body: &str) -> Invalid {
     let value = value.map_or("missing".into(), quoted);
     Invalid::new(format!("{header} is {value}, body has {body}"))
 }
 
 /// An argument that is no text is told as it stands in the body.
+#[cold]
+#[inline(never)]
 fn told(argument: &Value) -> String {
     match argument {
         Value::String(text) => quoted(text),

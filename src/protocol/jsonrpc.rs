@@ -412,6 +412,13 @@ impl Malformed {
             notification: false,
         }
     }
+
+    /// What is JSON, but no request.
+    #[cold]
+    #[inline(never)]
+    fn request(id: Option<Id>, text: String) -> Self {
+        Self::new(id, RpcError::invalid_request(text))
+    }
 }
 
 /// Parses one message. Bytes that are not UTF-8 are no JSON (RFC 8259 §8.1).
@@ -430,10 +437,10 @@ pub(crate) fn parse_str(text: &str) -> Result<Message<'_>, Malformed> {
     match shape(text) {
         Ok(Shape::Object(envelope)) => envelope.into_message(),
         Ok(Shape::Array(elements)) => Ok(Message::Batch(elements)),
-        Ok(Shape::Scalar) => Err(Malformed::new(
-            None,
-            RpcError::invalid_request("Invalid request: not an object"),
-        )),
+        Ok(Shape::Scalar) => {
+            let text = "Invalid request: not an object";
+            Err(Malformed::request(None, text.to_owned()))
+        }
         Err(err) => {
             let message = format!("Parse error: {}", without_position(&err));
             Err(Malformed::new(
@@ -506,15 +513,13 @@ impl<'a> Envelope<'a> {
         let absent_id = self.id.is_absent();
         let id = match self.id {
             Member::Wrong => {
-                let error = RpcError::invalid_request(
-                    "Invalid request: 'id' must be a string or an integer",
-                );
-                return Err(Malformed::new(None, error));
+                let text = "Invalid request: 'id' must be a string or an integer";
+                return Err(Malformed::request(None, text.to_owned()));
             }
             Member::Absent => None,
             Member::Good(id) => Some(id),
         };
-        let refuse = |id, text: String| Err(Malformed::new(id, RpcError::invalid_request(text)));
+        let refuse = |id, text: String| Err(Malformed::request(id, text));
         if let Some(name) = self.repeated {
             return refuse(id, format!("Invalid request: '{name}' appears twice"));
         }
@@ -532,13 +537,10 @@ impl<'a> Envelope<'a> {
             Member::Absent => Params::default(),
             Member::Good(params) => params,
             Member::Wrong => {
-                let error = RpcError::invalid_request(
-                    "Invalid request: 'params' must be an object, without repeated members and with at most 64",
-                );
+                let text = "Invalid request: 'params' must be an object, without repeated members and with at most 64";
                 return Err(Malformed {
-                    id,
-                    error,
                     notification: absent_id,
+                    ..Malformed::request(id, text.to_owned())
                 });
             }
         };
@@ -558,10 +560,10 @@ fn response<'a>(
         Some(id) if result.is_some() != error.is_some() => {
             Ok(Message::Response(Response { id, result, error }))
         }
-        id => Err(Malformed::new(
-            id,
-            RpcError::invalid_request("Invalid request: 'method' is missing"),
-        )),
+        id => {
+            let text = "Invalid request: 'method' is missing";
+            Err(Malformed::request(id, text.to_owned()))
+        }
     }
 }
 
