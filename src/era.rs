@@ -5,11 +5,12 @@
 
 pub(crate) mod asking;
 pub(crate) mod legacy;
+mod members;
 pub(crate) mod modern;
 mod reply;
 
 use serde_core::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 pub(crate) use self::reply::Reply;
 use crate::Principal;
@@ -58,8 +59,13 @@ impl Method {
         }
     }
 
-    fn find(table: &[Method], name: &str) -> Option<Method> {
-        table.iter().copied().find(|method| method.as_str() == name)
+    /// Finds a method that a server offers.
+    #[inline(never)]
+    fn find(table: &[Method], name: &str, offers: &Offers) -> Option<Method> {
+        let mut known = table.iter().copied();
+        known
+            .find(|method| method.as_str() == name)
+            .filter(|method| method.offered(offers))
     }
 
     /// Tells whether a server offers the method, as it must if and only if it advertises the capability.
@@ -113,32 +119,36 @@ impl Offers {
     }
 
     /// Writes the `capabilities` member of `server/discover` and of `initialize`.
-    pub(crate) fn to_json(self) -> Value {
-        let mut capabilities = Map::new();
-        let changing = |yes: bool| match yes {
-            true => serde_json::json!({ "listChanged": true }),
-            false => serde_json::json!({}),
+    pub(crate) fn to_json(self) -> Json {
+        let settings = |changing: bool, subscribe: bool| match (changing, subscribe) {
+            (false, false) => "{}",
+            (true, false) => r#"{"listChanged":true}"#,
+            (false, true) => r#"{"subscribe":true}"#,
+            (true, true) => r#"{"listChanged":true,"subscribe":true}"#,
         };
-        if self.completions {
-            capabilities.insert("completions".into(), changing(false));
+        let Lists {
+            tools,
+            prompts,
+            resources,
+        } = self.changing;
+        let all = [
+            (self.completions, "completions", settings(false, false)),
+            (self.logging, "logging", settings(false, false)),
+            (self.prompts, "prompts", settings(prompts, false)),
+            (
+                self.resources,
+                "resources",
+                settings(resources, self.subscribe),
+            ),
+            (self.tools, "tools", settings(tools, false)),
+        ];
+        let mut text = String::from("{");
+        for (_, name, settings) in all.iter().filter(|(offered, ..)| *offered) {
+            let comma = if text.len() > 1 { "," } else { "" };
+            text += &format!("{comma}\"{name}\":{settings}");
         }
-        if self.logging {
-            capabilities.insert("logging".into(), changing(false));
-        }
-        if self.prompts {
-            capabilities.insert("prompts".into(), changing(self.changing.prompts));
-        }
-        if self.resources {
-            let mut resources = changing(self.changing.resources);
-            if self.subscribe {
-                resources["subscribe"] = true.into();
-            }
-            capabilities.insert("resources".into(), resources);
-        }
-        if self.tools {
-            capabilities.insert("tools".into(), changing(self.changing.tools));
-        }
-        Value::Object(capabilities)
+        text.push('}');
+        Json(text)
     }
 }
 
@@ -200,12 +210,14 @@ impl<'a> Field<'a> {
 /// An error answer with the HTTP status that goes with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
-    pub(crate) error: RpcError,
+    /// Boxed, so that what passes on a refusal or something else does not move much.
+    pub(crate) error: Box<RpcError>,
     pub(crate) status: u16,
 }
 
 impl Refusal {
     pub(crate) fn new(status: u16, error: RpcError) -> Self {
+        let error = Box::new(error);
         Self { error, status }
     }
 }
@@ -343,7 +355,7 @@ pub(crate) fn resource_not_found(version: Version, uri: &str) -> RpcError {
         true => RpcError::INVALID_PARAMS,
         false => RpcError::RESOURCE_NOT_FOUND,
     };
-    RpcError::new(code, "Resource not found").with_data(serde_json::json!({ "uri": uri }))
+    RpcError::new(code, "Resource not found").with_data(jsonrpc::object("uri", uri.into()))
 }
 
 /// Appends members to the object that begins at `start` and has just been written.
@@ -372,22 +384,33 @@ impl<T: Serialize + ?Sized> ErasedJson for T {
     }
 }
 
-/// Writes the result object of one page of a list.
+/// A piece of JSON that is written already.
+#[derive(Debug)]
+pub(crate) struct Json(pub(crate) String);
+
+impl ErasedJson for Json {
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.0.as_bytes());
+    }
+}
+
+/// Writes the result object of one page of a list, whose definitions are JSON.
 pub(crate) fn write_list(
     version: Version,
     member: &str,
-    mut definitions: Vec<Value>,
+    mut definitions: Vec<String>,
     next: Option<String>,
     cache: Cache,
     stamp: &Stamp,
 ) -> Vec<u8> {
     let modern = is_modern(version);
     if !modern {
-        definitions
-            .iter_mut()
-            .for_each(|definition| legacy::downgrade_definition(version, definition));
+        for definition in &mut definitions {
+            *definition = legacy::downgrade_definition(version, definition);
+        }
     }
     let mut out = b"{}".to_vec();
+    let definitions = Json(jsonrpc::array(&definitions));
     extend_object(&mut out, 0, &[(member, &definitions)]);
     if let Some(next) = next {
         extend_object(&mut out, 0, &[("nextCursor", &next)]);

@@ -37,7 +37,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use smol::Executor;
 
 pub use self::amount::{Amount, IntoTotal};
@@ -459,10 +458,5 @@ impl Inner {
         if let Some(on_progress) = &self.hooks.on_progress {
             on_progress(progressed);
         }
-    }
-
-    /// The `capabilities` that are advertised.
-    pub(crate) fn capabilities(&self) -> Value {
-        self.offers.to_json()
     }
 }

@@ -276,6 +276,8 @@ mod blocking;
 mod clock;
 mod controller;
 mod deadline;
+#[cfg(not(loom))]
+mod due;
 mod ledger;
 mod reason;
 mod run;

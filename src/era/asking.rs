@@ -5,12 +5,12 @@
 
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::reply::{Wrapping, Written};
 use super::{Method, extend_object, is_modern};
 use crate::protocol::content::Text;
-use crate::protocol::jsonrpc::{without_position, write_json};
+use crate::protocol::jsonrpc::{object, without_position, write_json};
 use crate::protocol::{
     ClientCapabilities, CreateMessage, CreateMessageResult, Elicit, ElicitAnswer, Invalid, Roots,
     SamplingContent, SamplingMessage, Version, meta_keys,
@@ -78,11 +78,11 @@ impl Question {
     /// The capability that a client needs to be asked, in the shape of its declaration.
     fn needs(&self) -> Value {
         match self {
-            Question::Elicit(Elicit::Form(_)) => json!({ "elicitation": { "form": {} } }),
-            Question::Elicit(Elicit::Url(_)) => json!({ "elicitation": { "url": {} } }),
-            Question::Sample(sample) if has_tools(sample) => json!({ "sampling": { "tools": {} } }),
-            Question::Sample(_) => json!({ "sampling": {} }),
-            Question::Roots => json!({ "roots": {} }),
+            Question::Elicit(Elicit::Form(_)) => needs("elicitation", Some("form")),
+            Question::Elicit(Elicit::Url(_)) => needs("elicitation", Some("url")),
+            Question::Sample(sample) if has_tools(sample) => needs("sampling", Some("tools")),
+            Question::Sample(_) => needs("sampling", None),
+            Question::Roots => needs("roots", None),
         }
     }
 
@@ -117,6 +117,15 @@ impl Question {
             Question::Roots => true,
         }
     }
+}
+
+/// Declares a capability, with one of its settings.
+fn needs(capability: &str, setting: Option<&str>) -> Value {
+    let none = || Value::Object(Map::new());
+    object(
+        capability,
+        setting.map_or_else(none, |name| object(name, none())),
+    )
 }
 
 /// Tools in the conversation need the capability as much as tools to choose from.
@@ -166,7 +175,7 @@ pub(crate) fn put(
         if matches!(question, Question::Elicit(Elicit::Url(_))) {
             extend_object(&mut params, 0, &[("elicitationId", &page)]);
         }
-        let meta = json!({ crate::protocol::meta::PROGRESS_TOKEN: request });
+        let meta = object(crate::protocol::meta::PROGRESS_TOKEN, request.into());
         extend_object(&mut params, 0, &[("_meta", &meta)]);
     }
     Put {

@@ -1,9 +1,12 @@
 //! The legacy era, 2024-11-05 to 2025-11-25: `initialize`, then requests by what was agreed on.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::{Method, Mirrored, Offers, Refusal, Reply, is_modern, modern};
-use crate::protocol::jsonrpc::{Params, RpcError, write_json};
+use super::members::Members;
+use super::{
+    ErasedJson, Json, Method, Mirrored, Offers, Refusal, Reply, extend_object, is_modern, modern,
+};
+use crate::protocol::jsonrpc::{Params, RpcError, json_text};
 use crate::protocol::{
     ClientCapabilities, Content, Implementation, LogLevel, PromptResult, ReadResult, Version,
 };
@@ -63,8 +66,7 @@ pub(super) fn names_modern(name: &str) -> bool {
 
 /// Finds a method. Over HTTP an unknown one is a 200: a 404 would read as "the session is gone".
 pub(crate) fn method(_: Version, name: &str, offers: &Offers) -> Result<Method, Refusal> {
-    Method::find(&METHODS, name)
-        .filter(|method| method.offered(offers))
+    Method::find(&METHODS, name, offers)
         .ok_or_else(|| Refusal::new(200, RpcError::method_not_found(name)))
 }
 
@@ -82,7 +84,7 @@ pub(crate) struct Session {
 pub(crate) fn handshake(params: &Params<'_>) -> Result<Session, Refusal> {
     let read = || -> Result<Session, RpcError> {
         let requested: String = params.required("protocolVersion")?;
-        let capabilities: Map<String, Value> = params.required("capabilities")?;
+        let capabilities = params.object("capabilities")?;
         let client_info = params.required("clientInfo")?;
         let version = Version::from_name(&requested)
             .filter(|version| !is_modern(*version))
@@ -102,20 +104,27 @@ pub(crate) fn handshake(params: &Params<'_>) -> Result<Session, Refusal> {
 pub(crate) fn write_handshake(
     out: &mut Vec<u8>,
     version: Version,
-    capabilities: &Value,
+    offers: Offers,
     info: &Implementation,
     instructions: Option<&str>,
 ) {
-    let mut info = json!(info);
-    downgrade_names(version, &mut info);
-    let mut result = json!({ "protocolVersion": version.as_str(), "capabilities": capabilities, "serverInfo": info });
-    if let Some(instructions) = instructions {
-        result["instructions"] = instructions.into();
-    }
+    let mut offered = offers;
     if version < Version::V2025_03_26 {
-        remove(&mut result["capabilities"], &["completions"]);
+        offered.completions = false;
     }
-    write_json(out, &result);
+    let (start, info) = (out.len(), json_text(info));
+    out.extend_from_slice(b"{}");
+    let mut info = Members::read(&info);
+    downgrade_names(version, &mut info);
+    let members: [(&str, &dyn ErasedJson); 3] = [
+        ("protocolVersion", &version.as_str()),
+        ("capabilities", &offered.to_json()),
+        ("serverInfo", &Json(info.write())),
+    ];
+    extend_object(out, start, &members);
+    if let Some(instructions) = instructions {
+        extend_object(out, start, &[("instructions", &instructions)]);
+    }
 }
 
 /// Writes a result as the revision knows it.
@@ -129,7 +138,10 @@ pub(crate) fn write(out: &mut Vec<u8>, version: Version, reply: Reply) {
                 .content
                 .iter_mut()
                 .for_each(|block| strip_icons(version, block));
-            write_downgraded(out, version, &result, downgrade_tool_result);
+            write_downgraded(out, version, &result, &|result| {
+                result.remove(&["structuredContent", "_meta"]);
+                result.change_each("content", &|block| downgrade_content(version, block));
+            });
         }
         Reply::Other(result) => result.write_legacy(out, version),
         // No legacy client is ever answered by it.
@@ -138,8 +150,8 @@ pub(crate) fn write(out: &mut Vec<u8>, version: Version, reply: Reply) {
 }
 
 pub(super) fn write_read(out: &mut Vec<u8>, version: Version, result: &ReadResult) {
-    write_downgraded(out, version, result, |version, result| {
-        each(result, "contents", |contents| strip_meta(version, contents));
+    write_downgraded(out, version, result, &|result| {
+        result.change_each("contents", &|contents| changed(contents, &strip_meta));
     });
 }
 
@@ -147,31 +159,35 @@ pub(super) fn write_prompt(out: &mut Vec<u8>, version: Version, mut result: Prom
     for message in &mut result.messages {
         strip_icons(version, &mut message.content);
     }
-    write_downgraded(out, version, &result, |version, result| {
-        each(result, "messages", |message| {
-            downgrade_content(version, &mut message["content"])
+    let content = |block: &str| downgrade_content(version, block);
+    write_downgraded(out, version, &result, &|result| {
+        result.change_each("messages", &|message| {
+            changed(message, &|message| message.change("content", &content))
         });
     });
 }
 
-/// Writes a value, by way of a tree only where the revision needs a change.
+/// Writes a value, taken apart only where the revision needs a change.
 fn write_downgraded(
     out: &mut Vec<u8>,
     version: Version,
-    value: &impl serde_core::Serialize,
-    downgrade: impl Fn(Version, &mut Value),
+    value: &dyn ErasedJson,
+    downgrade: &dyn Fn(&mut Members<'_>),
 ) {
-    if version >= Version::V2025_06_18 {
-        return write_json(out, value);
+    let start = out.len();
+    value.write(out);
+    if version < Version::V2025_06_18 {
+        let text = String::from_utf8(out.split_off(start)).expect("JSON is UTF-8");
+        out.extend_from_slice(changed(&text, downgrade).as_bytes());
     }
-    let mut tree = json!(value);
-    downgrade(version, &mut tree);
-    write_json(out, &tree);
 }
 
-fn downgrade_tool_result(version: Version, result: &mut Value) {
-    remove(result, &["structuredContent", "_meta"]);
-    each(result, "content", |block| downgrade_content(version, block));
+/// Changes members of an object.
+#[inline(never)]
+fn changed(object: &str, change: &dyn Fn(&mut Members<'_>)) -> String {
+    let mut members = Members::read(object);
+    change(&mut members);
+    members.write()
 }
 
 /// Links carry all that a resource's definition does, pictures included.
@@ -181,108 +197,81 @@ fn strip_icons(version: Version, block: &mut Content) {
     }
 }
 
-/// Replaces the kinds of content that a revision does not know by text.
-fn downgrade_content(version: Version, block: &mut Value) {
-    strip_meta(version, block);
-    if let Some(embedded) = block.get_mut("resource") {
-        strip_meta(version, embedded);
-    }
-    let text = match block["type"].as_str() {
-        Some("resource_link") => {
-            let (name, uri) = (
-                block["name"].as_str().unwrap_or_default(),
-                block["uri"].as_str().unwrap_or_default(),
-            );
-            format!("{name}: {uri}")
+/// Replaces the kinds of content that a revision before 2025-06-18 does not know by text.
+fn downgrade_content(version: Version, block: &str) -> String {
+    let mut block = Members::read(block);
+    let text = match &*block.text("type") {
+        "resource_link" => format!("{}: {}", block.text("name"), block.text("uri")),
+        "audio" if version < Version::V2025_03_26 => {
+            format!("[audio, {}]", block.text("mimeType"))
         }
-        Some("audio") if version < Version::V2025_03_26 => {
-            format!(
-                "[audio, {}]",
-                block["mimeType"].as_str().unwrap_or("unknown type")
-            )
+        _ => {
+            strip_meta(&mut block);
+            block.change("resource", &|embedded| changed(embedded, &strip_meta));
+            return block.write();
         }
-        _ => return,
     };
-    *block = json!({ "type": "text", "text": text });
+    json_text(&Content::text(text))
 }
 
-fn strip_meta(version: Version, object: &mut Value) {
-    if version < Version::V2025_06_18 {
-        remove(object, &["_meta"]);
-        if let Some(annotations) = object.get_mut("annotations") {
-            remove(annotations, &["lastModified"]);
-        }
-    }
+/// Takes away what objects of all kinds have gained with 2025-06-18.
+fn strip_meta(object: &mut Members<'_>) {
+    object.remove(&["_meta"]);
+    object.change("annotations", &|annotations| {
+        changed(annotations, &|annotations| {
+            annotations.remove(&["lastModified"])
+        })
+    });
 }
 
 /// Takes from a definition in a list what the revision does not know.
-pub(crate) fn downgrade_definition(version: Version, definition: &mut Value) {
+pub(crate) fn downgrade_definition(version: Version, definition: &str) -> String {
+    let mut definition = Members::read(definition);
     if version < Version::V2025_11_25 {
-        remove(definition, &["icons", "execution"]);
+        definition.remove(&["icons", "execution"]);
     }
-    let object_schema = definition
-        .get("outputSchema")
-        .is_some_and(|schema| schema["type"] == "object");
+    let of_object = |schema: &str| {
+        let schema: Value = schema.parse().unwrap_or_default();
+        schema["type"] == "object"
+    };
+    let object_schema = definition.get("outputSchema").is_some_and(of_object);
     if version < Version::V2025_06_18 || !object_schema {
-        remove(definition, &["outputSchema"]);
+        definition.remove(&["outputSchema"]);
     }
-    downgrade_names(version, definition);
-    strip_meta(version, definition);
+    downgrade_names(version, &mut definition);
     if version < Version::V2025_06_18 {
-        each(definition, "arguments", |argument| {
-            remove(argument, &["title"])
+        strip_meta(&mut definition);
+        definition.change_each("arguments", &|argument| {
+            changed(argument, &|argument| argument.remove(&["title"]))
         });
     }
     // Tools alone have hints in `annotations`; those of resources are older than the oldest revision.
     if version < Version::V2025_03_26 && definition.get("inputSchema").is_some() {
-        remove(definition, &["annotations"]);
+        definition.remove(&["annotations"]);
     }
+    definition.write()
 }
 
 /// Takes away the names for display, and what else an `Implementation` has gained.
-fn downgrade_names(version: Version, named: &mut Value) {
+fn downgrade_names(version: Version, named: &mut Members<'_>) {
     if version < Version::V2025_11_25 {
-        remove(named, &["icons", "websiteUrl"]);
+        named.remove(&["icons", "websiteUrl"]);
         if named.get("version").is_some() {
-            remove(named, &["description"]);
+            named.remove(&["description"]);
         }
     }
     if version < Version::V2025_06_18 {
-        if let Some(title) = named
-            .get("title")
-            .cloned()
-            .filter(|_| named.get("inputSchema").is_some())
-        {
-            let annotations = named
-                .as_object_mut()
-                .expect("a tool")
-                .entry("annotations")
-                .or_insert_with(|| json!({}));
-            annotations
-                .as_object_mut()
-                .expect("hints")
-                .entry("title")
-                .or_insert(title);
+        let title = named.get("title").map(str::to_owned);
+        if let Some(title) = title.filter(|_| named.get("inputSchema").is_some()) {
+            let hints = named.get("annotations").unwrap_or("{}").to_owned();
+            let mut hints = Members::read(&hints);
+            if hints.get("title").is_none() {
+                hints.insert("title", title);
+            }
+            named.insert("annotations", hints.write());
         }
-        remove(named, &["title"]);
+        named.remove(&["title"]);
     }
-}
-
-fn remove(object: &mut Value, names: &[&str]) {
-    if let Some(object) = object.as_object_mut() {
-        for name in names {
-            object.remove(*name);
-        }
-    }
-}
-
-fn each(object: &mut Value, list: &str, change: impl FnMut(&mut Value)) {
-    object
-        .get_mut(list)
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-        .for_each(change);
 }
 
 /// The codes that began with the modern era mean nothing here, and those that JSON-RPC keeps to itself no more.

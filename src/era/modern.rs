@@ -1,13 +1,16 @@
 //! The modern era, 2026-07-28: no handshake, no session; each request stands for itself.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::reply::{Caching, Wrapping};
-use super::{Around, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object, is_modern};
+use super::{
+    Around, ErasedJson, Json, Method, Mirrored, Offers, Refusal, Reply, Stamp, extend_object,
+    is_modern,
+};
 use crate::protocol::header_params::{self, HeaderParam};
-use crate::protocol::jsonrpc::{Params, Request, RpcError, write_json};
+use crate::protocol::jsonrpc::{Params, Request, RpcError, object, write_json};
 use crate::protocol::meta::{self, Meta, ProgressToken};
-use crate::protocol::{Cache, Implementation, LogLevel, Version};
+use crate::protocol::{Cache, Implementation, Invalid, LogLevel, Version};
 
 /// The methods of the era. What it lacks is absent here: `initialize`, `ping`, `logging/setLevel`, subscriptions by
 /// request.
@@ -41,13 +44,15 @@ pub(crate) fn claim<'a>(params: &Params<'a>) -> Option<Meta<'a>> {
 }
 
 /// The answer to a request without a claim where no session says more.
+#[cold]
+#[inline(never)]
 pub(crate) fn without_claim() -> Refusal {
     let message = format!(
         "Missing _meta['{}'] and _meta['{}']",
         meta::PROTOCOL_VERSION,
         meta::CLIENT_CAPABILITIES
     );
-    let data = json!({ "supported": supported_names(|_| true) });
+    let data = object("supported", supported_names(|_| true));
     Refusal::new(400, RpcError::invalid_params(message).with_data(data))
 }
 
@@ -88,8 +93,7 @@ pub(crate) fn open<'a>(
         mirrored(headers, "Mcp-Method", &request.method)?;
         mirrored_name(headers, request)?;
     }
-    let method = Method::find(&METHODS, &request.method)
-        .filter(|method| method.offered(offers))
+    let method = Method::find(&METHODS, &request.method, offers)
         .ok_or_else(|| Refusal::new(404, RpcError::method_not_found(&request.method)))?;
     Ok(Opening {
         version,
@@ -99,10 +103,14 @@ pub(crate) fn open<'a>(
     })
 }
 
+#[cold]
+#[inline(never)]
 fn defect(message: String) -> Refusal {
     Refusal::new(400, RpcError::invalid_params(message))
 }
 
+#[cold]
+#[inline(never)]
 fn missing_or_wrong(present: bool, name: &str, wanted: &str) -> Refusal {
     match present {
         false => defect(format!("Missing _meta['{name}']")),
@@ -155,8 +163,11 @@ fn supported(claimed: &str) -> Result<Version, Refusal> {
 }
 
 /// The answer to a version that is not served.
-pub(crate) fn unsupported(requested: &str, offered: impl Fn(Version) -> bool) -> Refusal {
-    let data = json!({ "supported": supported_names(offered), "requested": requested });
+#[cold]
+#[inline(never)]
+pub(crate) fn unsupported(requested: &str, offered: fn(Version) -> bool) -> Refusal {
+    let mut data = object("supported", supported_names(offered));
+    data["requested"] = requested.into();
     Refusal::new(
         400,
         RpcError::new(
@@ -168,15 +179,29 @@ pub(crate) fn unsupported(requested: &str, offered: impl Fn(Version) -> bool) ->
 }
 
 /// The names of the versions that the server speaks, newest first.
-pub(crate) fn supported_names(offered: impl Fn(Version) -> bool) -> Vec<&'static str> {
-    Version::ALL
-        .into_iter()
-        .filter(|version| offered(*version))
-        .map(Version::as_str)
-        .collect()
+fn supported_names(offered: fn(Version) -> bool) -> Value {
+    let offered = Version::ALL.into_iter().filter(|version| offered(*version));
+    offered.map(Version::as_str).collect()
 }
 
-fn mismatch(why: impl std::fmt::Display) -> Refusal {
+/// Writes the result of `server/discover`.
+pub(crate) fn write_discovery(out: &mut Vec<u8>, capabilities: &Json, instructions: Option<&str>) {
+    let start = out.len();
+    out.extend_from_slice(b"{}");
+    let versions = supported_names(|_| true);
+    let members: [(&str, &dyn ErasedJson); 2] = [
+        ("supportedVersions", &versions),
+        ("capabilities", capabilities),
+    ];
+    extend_object(out, start, &members);
+    if let Some(instructions) = instructions {
+        extend_object(out, start, &[("instructions", &instructions)]);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn mismatch(why: Invalid) -> Refusal {
     let message = format!("Header mismatch: {why}");
     Refusal::new(400, RpcError::new(RpcError::HEADER_MISMATCH, message))
 }
@@ -251,8 +276,12 @@ pub(crate) fn write(out: &mut Vec<u8>, reply: Reply, stamp: &Stamp) {
         }
         Reply::Other(result) => result.write_modern(out),
         Reply::Closing(id) => {
+            let own_meta = match object(meta::SUBSCRIPTION_ID, id.to_value()) {
+                Value::Object(meta) => meta,
+                _ => Map::new(),
+            };
             out.extend_from_slice(b"{}");
-            Wrapping::complete(Map::from_iter([(meta::SUBSCRIPTION_ID.into(), json!(id))]))
+            Wrapping::complete(own_meta)
         }
     };
     let cache = match cache {
@@ -269,7 +298,7 @@ pub(crate) fn seal(
     start: usize,
     kind: &str,
     cache: Option<Cache>,
-    mut own_meta: Map<String, Value>,
+    own_meta: Map<String, Value>,
     stamp: &Stamp,
 ) {
     extend_object(out, start, &[("resultType", &kind)]);
@@ -290,10 +319,13 @@ pub(crate) fn seal(
             out.push(b'}');
         }
         (false, info) => {
-            if let Some(Ok(Value::Object(info))) = info.map(serde_json::from_str) {
-                own_meta.extend(info);
+            let mut meta = Value::Object(own_meta);
+            if let Some(Ok(Value::Object(info))) = info.map(str::parse) {
+                for (name, value) in info {
+                    meta[name] = value;
+                }
             }
-            extend_object(out, start, &[("_meta", &own_meta)]);
+            extend_object(out, start, &[("_meta", &meta)]);
         }
     }
 }

@@ -1,51 +1,77 @@
-//! Base64 of RFC 4648 section 4, strictly: the standard alphabet, with padding, one spelling per
-//! value.
+//! Base64 of RFC 4648, strictly: one spelling per value. That of section 4, with padding, and that of section 5 for places
+//! where `+`, `/` and `=` mean something else, without.
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// The letters, and whether there is padding.
+struct Spelling {
+    letters: &'static [u8; 64],
+    padded: bool,
+}
+
+const STANDARD: &Spelling = &Spelling {
+    letters: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+    padded: true,
+};
+
+const URL: &Spelling = &Spelling {
+    letters: b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+    padded: false,
+};
 
 /// Encodes bytes, with padding.
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    encode_as(STANDARD, bytes)
+}
+
+/// Encodes bytes for addresses, without padding.
+pub(crate) fn encode_url(bytes: &[u8]) -> String {
+    encode_as(URL, bytes)
+}
+
+fn encode_as(spelling: &Spelling, bytes: &[u8]) -> String {
+    let mut text = Vec::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let mut group = [0; 3];
-        group[..chunk.len()].copy_from_slice(chunk);
-        let [a, b, c] = group.map(usize::from);
-        let sextets = [
-            a >> 2,
-            (a & 3) << 4 | b >> 4,
-            (b & 15) << 2 | c >> 6,
-            c & 63,
-        ];
-        for (position, sextet) in sextets.into_iter().enumerate() {
-            let letter = if position <= chunk.len() {
-                ALPHABET[sextet]
-            } else {
-                b'='
-            };
-            text.push(char::from(letter));
+        let byte = |at: usize| u32::from(chunk.get(at).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let mut group = [18, 12, 6, 0].map(|shift| spelling.letters[(bits >> shift & 63) as usize]);
+        let (letters, padding) = group.split_at_mut(chunk.len() + 1);
+        text.extend_from_slice(letters);
+        if spelling.padded {
+            padding.fill(b'=');
+            text.extend_from_slice(padding);
         }
     }
-    text
+    String::from_utf8(text).expect("letters are ASCII")
 }
 
 /// Decodes text, or returns `None` when it holds anything outside the alphabet (white space
 /// included), lacks padding, or sets bits that the last group does not use.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
-    let text = text.as_bytes();
-    if text.len() % 4 != 0 {
+    decode_as(STANDARD, text.as_bytes())
+}
+
+/// Decodes text that [`encode_url`] has written.
+pub(crate) fn decode_url(text: &str) -> Option<Vec<u8>> {
+    decode_as(URL, text.as_bytes())
+}
+
+fn decode_as(spelling: &Spelling, text: &[u8]) -> Option<Vec<u8>> {
+    let padded = spelling.padded;
+    let whole = match padded {
+        true => text.len() % 4 == 0,
+        false => text.len() % 4 != 1,
+    };
+    if !whole {
         return None;
     }
-    let padding = text
-        .iter()
-        .rev()
-        .take(2)
-        .take_while(|byte| **byte == b'=')
-        .count();
+    let mut padding = 0;
+    while padded && padding < 2 && text[..text.len() - padding].ends_with(b"=") {
+        padding += 1;
+    }
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     for group in text[..text.len() - padding].chunks(4) {
         let mut bits = 0;
         for byte in group {
-            bits = bits << 6 | sextet(*byte)?;
+            bits = bits << 6 | sextet(*byte, spelling.letters)?;
         }
         // Moves a short last group to where the bytes of a full one would stand.
         bits <<= 6 * (4 - group.len());
@@ -59,13 +85,13 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-fn sextet(byte: u8) -> Option<u32> {
+fn sextet(byte: u8, letters: &[u8; 64]) -> Option<u32> {
     let value = match byte {
         b'A'..=b'Z' => byte - b'A',
         b'a'..=b'z' => byte - b'a' + 26,
         b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
+        _ if byte == letters[62] => 62,
+        _ if byte == letters[63] => 63,
         _ => return None,
     };
     Some(value.into())
@@ -102,6 +128,10 @@ mod tests {
                 decode(&encode(&bytes[len..])).as_deref(),
                 Some(&bytes[len..])
             );
+            assert_eq!(
+                decode_url(&encode_url(&bytes[len..])).as_deref(),
+                Some(&bytes[len..])
+            );
         }
     }
 
@@ -112,6 +142,11 @@ mod tests {
             "Zg==Zg==", "Zm=v", "Zm 9v", "Zm9v\n", "Zm-_", "Zm9é", " Zg==",
         ] {
             assert_eq!(decode(text), None, "{text:?}");
+        }
+        for text in [
+            "Zg==", "Zm8=", "Z", "Zm9vY", "Zh", "Zm9", "Zm+/", "Zm9é", "Zm-_\n",
+        ] {
+            assert_eq!(decode_url(text), None, "{text:?}");
         }
     }
 }

@@ -16,7 +16,7 @@ impl ClientCapabilities {
     }
 
     pub(crate) fn from_raw(raw: &RawValue) -> Self {
-        Self(serde_json::from_str(raw.get()).unwrap_or_default())
+        Self(raw.get().parse().unwrap_or_default())
     }
 
     /// Returns the settings of a capability, if it is declared.

@@ -1,11 +1,13 @@
 //! Completion: suggestions for an argument while it is being typed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use serde_core::de::{Deserialize, Deserializer};
+use serde_core::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::protocol::object::{object, tagged};
+use crate::protocol::jsonrpc::Scalar;
+use crate::protocol::object::{self, object};
 
 /// How many suggestions one answer may hold (MCP 2026-07-28, server/utilities/completion).
 const MAX_VALUES: usize = 100;
@@ -55,10 +57,76 @@ impl CompletionRef {
     }
 }
 
-tagged! {
-    CompletionRef {
-        Prompt = "ref/prompt",
-        Resource = "ref/resource",
+impl Serialize for CompletionRef {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self {
+            Self::Prompt(prompt) => {
+                map.serialize_entry("type", "ref/prompt")?;
+                prompt.write_members(&mut map)?;
+            }
+            Self::Resource(resource) => {
+                map.serialize_entry("type", "ref/resource")?;
+                resource.write_members(&mut map)?;
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for CompletionRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(RefVisitor)
+    }
+}
+
+/// Reads both kinds at once: which one it is may stand behind what it holds.
+struct RefVisitor;
+
+impl<'de> Visitor<'de> for RefVisitor {
+    type Value = CompletionRef;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<CompletionRef, A::Error> {
+        const MEMBERS: [&str; 4] = ["type", "name", "title", "uri"];
+        let mut found = [None, None, None, None];
+        while let Some(member) = object::next_member(&mut map, &MEMBERS)? {
+            match MEMBERS.iter().position(|known| *known == member) {
+                Some(at) => object::required::read(&mut map, member, &mut found[at])?,
+                None => object::ignore(&mut map)?,
+            }
+        }
+        let [kind, name, title, uri] = found;
+        let kind = text("type", kind)?;
+        match kind.as_str() {
+            "ref/prompt" => Ok(CompletionRef::Prompt(PromptRef {
+                name: text("name", name)?,
+                title: match title {
+                    None | Some(None) => None,
+                    title => Some(text("title", title)?),
+                },
+            })),
+            "ref/resource" => Ok(CompletionRef::Resource(ResourceRef {
+                uri: text("uri", uri)?,
+            })),
+            kind => Err(object::in_member(
+                "type",
+                format_args!("unknown type {kind:?}"),
+            )),
+        }
+    }
+}
+
+/// Takes a string that must be there.
+#[inline(never)]
+fn text<E: Error>(name: &'static str, found: Option<Option<Scalar<'_>>>) -> Result<String, E> {
+    let found = found.ok_or_else(|| E::missing_field(name))?;
+    match found.and_then(Scalar::into_text) {
+        Some(text) => Ok(text.into_owned()),
+        None => Err(object::in_member(name, "expected a string")),
     }
 }
 

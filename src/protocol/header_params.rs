@@ -2,7 +2,7 @@
 //! schema, and the comparison of a header with what the body says (MCP 2026-07-28,
 //! basic/transports, and server/tools).
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::protocol::jsonrpc::{excerpt, json_text};
 use crate::protocol::{Invalid, base64};
@@ -55,7 +55,7 @@ pub fn collect(input_schema: &Value) -> Result<Vec<HeaderParam>, Invalid> {
         pointer: String::new(),
         path: Some(Vec::new()),
     };
-    walk(input_schema, root, &mut found)?;
+    walk(input_schema, &root, &mut found)?;
     Ok(found)
 }
 
@@ -68,77 +68,86 @@ struct Place {
     path: Option<Vec<String>>,
 }
 
-fn walk(schema: &Value, place: Place, found: &mut Vec<HeaderParam>) -> Result<(), Invalid> {
-    let Value::Object(schema) = schema else {
-        return Ok(());
-    };
+impl Place {
+    #[inline(never)]
+    fn below(&self, segment: &str, path: Option<Vec<String>>) -> Self {
+        let pointer = format!("{}/{segment}", self.pointer);
+        Self { pointer, path }
+    }
+
+    /// The path to a property, if there is one to the object that has it.
+    fn path_to(&self, property: &str) -> Option<Vec<String>> {
+        let mut path = self.path.clone()?;
+        path.push(property.to_owned());
+        Some(path)
+    }
+}
+
+/// The keywords that hold schemas by name, beside `properties`.
+const BY_NAME: [&str; 5] = [
+    "$defs",
+    "definitions",
+    "patternProperties",
+    "dependentSchemas",
+    "dependencies",
+];
+
+/// The keywords that hold a list of schemas.
+const LISTS: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
+
+/// The keywords that hold a schema.
+const SINGLE: [&str; 12] = [
+    "items",
+    "additionalItems",
+    "contains",
+    "unevaluatedItems",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contentSchema",
+];
+
+fn is_one_of(keywords: &[&str], keyword: &str) -> bool {
+    keywords.contains(&keyword)
+}
+
+fn walk(schema: &Value, place: &Place, found: &mut Vec<HeaderParam>) -> Result<(), Invalid> {
     if let Some(annotation) = schema.get(KEYWORD) {
-        let header = check_annotation(annotation, schema, &place, found)
+        let header = check_annotation(annotation, schema, place, found)
             .map_err(|reason| Invalid::new(format!("{KEYWORD} at {:?} {reason}", place.pointer)))?;
         let path = place.path.clone().unwrap_or_default();
         found.push(HeaderParam { header, path });
     }
-    for (keyword, value) in schema {
-        let pointer = format!("{}/{keyword}", place.pointer);
-        let below = |pointer: String| Place {
-            pointer,
-            path: None,
-        };
-        match (keyword.as_str(), value) {
-            ("properties", Value::Object(properties)) => {
-                for (name, property) in properties {
-                    let path = place
-                        .path
-                        .iter()
-                        .map(|path| [path.as_slice(), std::slice::from_ref(name)].concat())
-                        .next();
-                    walk(
-                        property,
-                        Place {
-                            pointer: format!("{pointer}/{name}"),
-                            path,
-                        },
-                        found,
-                    )?;
-                }
-            }
-            (
-                "$defs" | "definitions" | "patternProperties" | "dependentSchemas" | "dependencies",
-                Value::Object(schemas),
-            ) => {
+    for (keyword, value) in schema.as_object().into_iter().flatten() {
+        let (keyword, below) = (keyword.as_str(), place.below(keyword, None));
+        let properties = keyword == "properties";
+        match value {
+            Value::Object(schemas) if properties || is_one_of(&BY_NAME, keyword) => {
                 for (name, schema) in schemas {
-                    walk(schema, below(format!("{pointer}/{name}")), found)?;
+                    let path = properties.then(|| place.path_to(name)).flatten();
+                    walk(schema, &below.below(name, path), found)?;
                 }
             }
-            ("allOf" | "anyOf" | "oneOf" | "prefixItems" | "items", Value::Array(schemas)) => {
+            Value::Array(schemas) if is_one_of(&LISTS, keyword) => {
                 for (index, schema) in schemas.iter().enumerate() {
-                    walk(schema, below(format!("{pointer}/{index}")), found)?;
+                    walk(schema, &below.below(&index.to_string(), None), found)?;
                 }
             }
-            (
-                "items"
-                | "additionalItems"
-                | "contains"
-                | "unevaluatedItems"
-                | "additionalProperties"
-                | "unevaluatedProperties"
-                | "propertyNames"
-                | "not"
-                | "if"
-                | "then"
-                | "else"
-                | "contentSchema",
-                schema,
-            ) => walk(schema, below(pointer), found)?,
+            schema if is_one_of(&SINGLE, keyword) => walk(schema, &below, found)?,
             _ => {}
         }
     }
     Ok(())
 }
 
+#[inline(never)]
 fn check_annotation(
     annotation: &Value,
-    schema: &Map<String, Value>,
+    schema: &Value,
     place: &Place,
     found: &[HeaderParam],
 ) -> Result<String, String> {
@@ -209,7 +218,10 @@ impl HeaderParam {
             Value::Bool(yes) => value == if *yes { "true" } else { "false" },
             Value::Number(number) => {
                 // JSON's own grammar of numbers: no sign in front, no hexadecimals, no infinity.
-                let value = serde_json::from_str::<f64>(&value).ok();
+                let value = value
+                    .parse::<Number>()
+                    .ok()
+                    .and_then(|value| value.as_f64());
                 number
                     .as_f64()
                     .is_some_and(|number| number.abs() <= MAX_SAFE_INTEGER && value == Some(number))
@@ -237,12 +249,16 @@ pub(crate) fn differs(header: &str, value: Option<&str>, body: &str) -> Invalid 
     complain(header, value, &quoted(body))
 }
 
+#[cold]
+#[inline(never)]
 fn complain(header: &str, value: Option<&str>, body: &str) -> Invalid {
     let value = value.map_or("missing".into(), quoted);
     Invalid::new(format!("{header} is {value}, body has {body}"))
 }
 
 /// An argument that is no text is told as it stands in the body.
+#[cold]
+#[inline(never)]
 fn told(argument: &Value) -> String {
     match argument {
         Value::String(text) => quoted(text),

@@ -7,13 +7,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use serde_core::de::value::MapDeserializer;
 use serde_core::de::{
-    self, Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+    self, Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
 
 /// The identifier of a request: a string or an integer, echoed with its JSON type.
 ///
@@ -41,6 +40,13 @@ impl Id {
         match &self.0 {
             Repr::Number(_) => None,
             Repr::Text(text) => Some(text),
+        }
+    }
+
+    pub(crate) fn to_value(&self) -> Value {
+        match &self.0 {
+            Repr::Number(number) => (*number).into(),
+            Repr::Text(text) => (**text).into(),
         }
     }
 }
@@ -83,55 +89,87 @@ impl Serialize for Id {
 
 impl<'de> Deserialize<'de> for Id {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_any(IdVisitor)? {
-            Some(id) => Ok(id),
-            None => Err(de::Error::custom("expected a string or an integer")),
+        Scalar::deserialize(deserializer)?
+            .into_id()
+            .ok_or_else(|| de::Error::custom("expected a string or an integer"))
+    }
+}
+
+/// Any JSON value, of which only strings and integers are kept.
+pub(crate) enum Scalar<'a> {
+    Number(i64),
+    Text(Cow<'a, str>),
+    Other,
+}
+
+impl<'a> Scalar<'a> {
+    fn into_id(self) -> Option<Id> {
+        match self {
+            Self::Number(number) => Some(Id::from(number)),
+            Self::Text(text) => Some(Id::from(&*text)),
+            Self::Other => None,
+        }
+    }
+
+    pub(crate) fn into_text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
         }
     }
 }
 
-/// Reads any JSON value; `None` is one that is no id.
-struct IdVisitor;
+impl<'de: 'a, 'a> Deserialize<'de> for Scalar<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ScalarVisitor)
+    }
+}
 
-impl<'de> Visitor<'de> for IdVisitor {
-    type Value = Option<Id>;
+struct ScalarVisitor;
+
+impl<'de> Visitor<'de> for ScalarVisitor {
+    type Value = Scalar<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a string or an integer")
     }
 
     fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Some(Id::from(number)))
+        Ok(Scalar::Number(number))
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(i64::try_from(number).ok().map(Id::from))
+        Ok(i64::try_from(number).map_or(Scalar::Other, Scalar::Number))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(Scalar::Text(Cow::Borrowed(text)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Some(Id::from(text)))
+        Ok(Scalar::Text(Cow::Owned(text.to_owned())))
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
+        Ok(Scalar::Other)
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
+        Ok(Scalar::Other)
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
+        Ok(Scalar::Other)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(None)
+        Ok(Scalar::Other)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(None)
+        Ok(Scalar::Other)
     }
 }
 
@@ -182,6 +220,8 @@ impl RpcError {
     }
 
     /// Creates an error of code -32601 that names the method.
+    #[cold]
+    #[inline(never)]
     pub fn method_not_found(method: &str) -> Self {
         Self::new(
             Self::METHOD_NOT_FOUND,
@@ -254,36 +294,72 @@ impl<'a> Params<'a> {
             None => Ok(None),
             Some(raw) => match serde_json::from_str(raw.get()) {
                 Ok(value) => Ok(Some(value)),
-                Err(err) => Err(RpcError::invalid_params(format!(
-                    "Invalid '{name}': {}",
-                    without_position(&err)
-                ))),
+                Err(err) => Err(invalid(format_args!("'{name}'"), &err)),
             },
         }
     }
 
     /// Reads all members as one type.
-    pub(crate) fn all<T: Deserialize<'a>>(&self) -> Result<T, RpcError> {
-        let members = self.0.iter().map(|(name, value)| (&**name, *value));
-        T::deserialize(MapDeserializer::<_, serde_json::Error>::new(members)).map_err(|err| {
-            RpcError::invalid_params(format!("Invalid params: {}", without_position(&err)))
-        })
+    pub(crate) fn all<T: DeserializeOwned>(&self) -> Result<T, RpcError> {
+        serde_json::from_str(&self.text()).map_err(|err| invalid(format_args!("params"), &err))
+    }
+
+    /// Puts the object together again.
+    fn text(&self) -> String {
+        let mut text = String::from("{");
+        for (name, value) in &self.0 {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&json_text(&**name));
+            text.push(':');
+            text.push_str(value.get());
+        }
+        text.push('}');
+        text
+    }
+
+    /// Reads a member that is a number, if it is.
+    pub(crate) fn number(&self, name: &str) -> Option<Number> {
+        self.get(name)?.get().parse().ok()
+    }
+
+    /// Reads a member that must be there, and be an object.
+    pub(crate) fn object(&self, name: &str) -> Result<Map<String, Value>, RpcError> {
+        let member = self.get(name).ok_or_else(|| missing(name))?.get();
+        member
+            .parse()
+            .map_err(|err| invalid(format_args!("'{name}'"), &err))
     }
 
     /// Reads a member that must be there.
     pub(crate) fn required<T: Deserialize<'a>>(&self, name: &str) -> Result<T, RpcError> {
         match self.optional(name)? {
             Some(value) => Ok(value),
-            None => Err(RpcError::invalid_params(format!("Missing '{name}'"))),
+            None => Err(missing(name)),
         }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn invalid(what: fmt::Arguments<'_>, err: &serde_json::Error) -> RpcError {
+    RpcError::invalid_params(format!("Invalid {what}: {}", without_position(err)))
+}
+
+#[cold]
+#[inline(never)]
+fn missing(name: &str) -> RpcError {
+    RpcError::invalid_params(format!("Missing '{name}'"))
 }
 
 /// The message of a JSON error without line and column, which mean nothing to a peer.
 pub(crate) fn without_position(err: &serde_json::Error) -> String {
     let text = err.to_string();
-    match text.rfind(" at line ") {
-        Some(end) => text[..end].to_owned(),
+    let position = b" at line ";
+    let windows = text.as_bytes().windows(position.len());
+    match windows.rev().position(|window| window == position) {
+        Some(behind) => text[..text.len() - position.len() - behind].to_owned(),
         None => text,
     }
 }
@@ -336,6 +412,13 @@ impl Malformed {
             notification: false,
         }
     }
+
+    /// What is JSON, but no request.
+    #[cold]
+    #[inline(never)]
+    fn request(id: Option<Id>, text: String) -> Self {
+        Self::new(id, RpcError::invalid_request(text))
+    }
 }
 
 /// Parses one message. Bytes that are not UTF-8 are no JSON (RFC 8259 §8.1).
@@ -351,13 +434,13 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Message<'_>, Malformed> {
 
 /// Parses one message, or one element of a batch.
 pub(crate) fn parse_str(text: &str) -> Result<Message<'_>, Malformed> {
-    match serde_json::from_str(text) {
+    match shape(text) {
         Ok(Shape::Object(envelope)) => envelope.into_message(),
         Ok(Shape::Array(elements)) => Ok(Message::Batch(elements)),
-        Ok(Shape::Scalar) => Err(Malformed::new(
-            None,
-            RpcError::invalid_request("Invalid request: not an object"),
-        )),
+        Ok(Shape::Scalar) => {
+            let text = "Invalid request: not an object";
+            Err(Malformed::request(None, text.to_owned()))
+        }
         Err(err) => {
             let message = format!("Parse error: {}", without_position(&err));
             Err(Malformed::new(
@@ -366,6 +449,24 @@ pub(crate) fn parse_str(text: &str) -> Result<Message<'_>, Malformed> {
             ))
         }
     }
+}
+
+/// Takes an object apart; `None` if it is none, repeats a member or has too many.
+pub(crate) fn members(text: &str) -> Option<Vec<(Cow<'_, str>, &RawValue)>> {
+    let MaybeParams(members) = serde_json::from_str(text).ok()?;
+    members.map(|Params(members)| members)
+}
+
+/// Takes an array apart; anything else has no elements.
+pub(crate) fn elements(text: &str) -> Vec<&RawValue> {
+    match shape(text) {
+        Ok(Shape::Array(elements)) => elements,
+        _ => Vec::new(),
+    }
+}
+
+fn shape(text: &str) -> Result<Shape<'_>, serde_json::Error> {
+    serde_json::from_str(text)
 }
 
 enum Shape<'a> {
@@ -399,8 +500,11 @@ impl<T> Member<T> {
         matches!(self, Member::Absent)
     }
 
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Member::Wrong, Member::Good)
+    /// Takes a value, `None` if it is of the wrong kind; tells whether there had been one before.
+    fn fill(&mut self, value: Option<T>) -> bool {
+        let before = !self.is_absent();
+        *self = value.map_or(Member::Wrong, Member::Good);
+        before
     }
 }
 
@@ -409,15 +513,13 @@ impl<'a> Envelope<'a> {
         let absent_id = self.id.is_absent();
         let id = match self.id {
             Member::Wrong => {
-                let error = RpcError::invalid_request(
-                    "Invalid request: 'id' must be a string or an integer",
-                );
-                return Err(Malformed::new(None, error));
+                let text = "Invalid request: 'id' must be a string or an integer";
+                return Err(Malformed::request(None, text.to_owned()));
             }
             Member::Absent => None,
             Member::Good(id) => Some(id),
         };
-        let refuse = |id, text: String| Err(Malformed::new(id, RpcError::invalid_request(text)));
+        let refuse = |id, text: String| Err(Malformed::request(id, text));
         if let Some(name) = self.repeated {
             return refuse(id, format!("Invalid request: '{name}' appears twice"));
         }
@@ -435,13 +537,10 @@ impl<'a> Envelope<'a> {
             Member::Absent => Params::default(),
             Member::Good(params) => params,
             Member::Wrong => {
-                let error = RpcError::invalid_request(
-                    "Invalid request: 'params' must be an object, without repeated members and with at most 64",
-                );
+                let text = "Invalid request: 'params' must be an object, without repeated members and with at most 64";
                 return Err(Malformed {
-                    id,
-                    error,
                     notification: absent_id,
+                    ..Malformed::request(id, text.to_owned())
                 });
             }
         };
@@ -461,10 +560,10 @@ fn response<'a>(
         Some(id) if result.is_some() != error.is_some() => {
             Ok(Message::Response(Response { id, result, error }))
         }
-        id => Err(Malformed::new(
-            id,
-            RpcError::invalid_request("Invalid request: 'method' is missing"),
-        )),
+        id => {
+            let text = "Invalid request: 'method' is missing";
+            Err(Malformed::request(id, text.to_owned()))
+        }
     }
 }
 
@@ -488,12 +587,22 @@ impl<'de> Visitor<'de> for ShapeVisitor {
         while let Some(Key(key)) = map.next_key()? {
             let repeated = match &*key {
                 "jsonrpc" => {
-                    read(&mut map, &mut envelope.version, VersionVisitor)?.then_some("jsonrpc")
+                    let version: Scalar<'_> = map.next_value()?;
+                    let good = version.into_text().filter(|text| text == "2.0").map(drop);
+                    envelope.version.fill(good).then_some("jsonrpc")
                 }
-                "id" => read(&mut map, &mut envelope.id, IdVisitor)?.then_some("id"),
-                "method" => read(&mut map, &mut envelope.method, TextVisitor)?.then_some("method"),
+                "id" => {
+                    let id: Scalar<'_> = map.next_value()?;
+                    envelope.id.fill(id.into_id()).then_some("id")
+                }
+                "method" => {
+                    let method: Scalar<'_> = map.next_value()?;
+                    let good = method.into_text();
+                    envelope.method.fill(good).then_some("method")
+                }
                 "params" => {
-                    read(&mut map, &mut envelope.params, ParamsVisitor)?.then_some("params")
+                    let good = map.next_value::<MaybeParams<'_>>()?.0;
+                    envelope.params.fill(good).then_some("params")
                 }
                 "result" => envelope.result.replace(map.next_value()?).map(|_| "result"),
                 "error" => envelope.error.replace(map.next_value()?).map(|_| "error"),
@@ -540,25 +649,12 @@ impl<'de> Visitor<'de> for ShapeVisitor {
     }
 }
 
-/// Reads one member into its place; tells whether it had been there before.
-fn read<'de, A, V, T>(map: &mut A, place: &mut Member<T>, visitor: V) -> Result<bool, A::Error>
-where
-    A: MapAccess<'de>,
-    V: Visitor<'de, Value = Option<T>>,
-{
-    let before = !place.is_absent();
-    *place = Member::from(map.next_value_seed(Any(visitor))?);
-    Ok(before)
-}
+/// What `params` are; `None` is what no method takes.
+struct MaybeParams<'a>(Option<Params<'a>>);
 
-/// Reads any value by a visitor that answers `None` to what it does not want.
-struct Any<V>(V);
-
-impl<'de, T, V: Visitor<'de, Value = Option<T>>> DeserializeSeed<'de> for Any<V> {
-    type Value = Option<T>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self.0)
+impl<'de: 'a, 'a> Deserialize<'de> for MaybeParams<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ParamsVisitor).map(Self)
     }
 }
 
@@ -587,64 +683,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     }
 }
 
-/// Refuses by `None` everything but what a visitor names itself.
-macro_rules! refuse_the_rest {
-    ($($method:ident: $kind:ty),*; $($compound:ident),*) => {
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a JSON value")
-        }
-        $(fn $method<E>(self, _: $kind) -> Result<Self::Value, E> {
-            Ok(None)
-        })*
-        fn visit_unit<E>(self) -> Result<Self::Value, E> {
-            Ok(None)
-        }
-        $(refuse_the_rest!(@ $compound);)*
-    };
-    (@ seq) => {
-        fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
-            IdVisitor.visit_seq(seq).map(|_| None)
-        }
-    };
-    (@ map) => {
-        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-            IdVisitor.visit_map(map).map(|_| None)
-        }
-    };
-}
-
-struct VersionVisitor;
-
-impl<'de> Visitor<'de> for VersionVisitor {
-    type Value = Option<()>;
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok((text == "2.0").then_some(()))
-    }
-
-    refuse_the_rest!(visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_bool: bool; seq, map);
-}
-
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Option<Cow<'de, str>>;
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Some(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Some(Cow::Owned(text.to_owned())))
-    }
-
-    refuse_the_rest!(visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_bool: bool; seq, map);
-}
-
 struct ParamsVisitor;
 
 impl<'de> Visitor<'de> for ParamsVisitor {
     type Value = Option<Params<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut members: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::with_capacity(4);
@@ -661,7 +707,33 @@ impl<'de> Visitor<'de> for ParamsVisitor {
         Ok((!refused).then_some(Params(members)))
     }
 
-    refuse_the_rest!(visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_bool: bool, visit_str: &str; seq);
+    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Self::Value, A::Error> {
+        ScalarVisitor.visit_seq(seq).map(|_| None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
 }
 
 /// Finds the id of a message of which only the beginning is there.
@@ -704,7 +776,7 @@ fn leading_id(text: &[u8]) -> Option<Id> {
 }
 
 /// Finds the byte after the string that begins at `start`.
-fn string_end(text: &[u8], start: usize) -> Option<usize> {
+pub(crate) fn string_end(text: &[u8], start: usize) -> Option<usize> {
     let mut at = start + 1;
     loop {
         match text.get(at)? {
@@ -759,17 +831,42 @@ pub(crate) fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
     out
 }
 
+/// Writes a list of what is JSON already.
+pub(crate) fn array(items: &[String]) -> String {
+    let mut text = String::from("[");
+    for item in items {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(item);
+    }
+    text.push(']');
+    text
+}
+
+/// Makes an object of one member.
+pub(crate) fn object(name: &str, value: Value) -> Value {
+    // By the function of serde_json's own: a map's `insert` would be compiled here again.
+    let mut object = Value::Null;
+    object[name] = value;
+    object
+}
+
 /// Appends a value as JSON.
 ///
 /// # Panics
 ///
 /// Panics if the value cannot be JSON. Our own types always can; what users bring is turned into JSON where its
 /// failure is an answer.
+// Not inlined: what writes a value is there once, however many places write such a value.
+#[inline(never)]
 pub(crate) fn write_json(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
     serde_json::to_writer(out, value).expect("the crate's own types are JSON");
 }
 
 /// Returns a value as JSON. A tree's own `to_string` says the same, by a writer of its own for pretty text.
 pub(crate) fn json_text(value: &(impl Serialize + ?Sized)) -> String {
-    serde_json::to_string(value).expect("the crate's own types are JSON")
+    let mut text = Vec::with_capacity(128);
+    write_json(&mut text, value);
+    String::from_utf8(text).expect("JSON is UTF-8")
 }

@@ -125,9 +125,12 @@ pub(crate) fn read(raw: &RawValue) -> Option<Meta<'_>> {
 
 /// Reads a raw value as text, borrowed where it holds no escape.
 pub(crate) fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str::<Key<'_>>(raw.get())
-        .ok()
-        .map(|Key(text)| text)
+    text_of(raw.get())
+}
+
+/// Reads a string of JSON, borrowed where it holds no escape.
+pub(crate) fn text_of(json: &str) -> Option<Cow<'_, str>> {
+    serde_json::from_str(json).ok().map(|Key(text)| text)
 }
 
 /// Tells whether a raw value is an object.

@@ -25,37 +25,34 @@ pub(crate) fn check(meta: &Map<String, Value>) -> Result<(), Invalid> {
 }
 
 fn check_key(key: &str) -> Result<(), &'static str> {
-    let (prefix, name) = match key.split_once('/') {
-        Some((prefix, name)) => (Some(prefix), name),
-        None => (None, key),
+    let key = key.as_bytes();
+    let slash = key.iter().position(|byte| *byte == b'/');
+    let name = match slash {
+        Some(slash) => &key[slash + 1..],
+        None => key,
     };
-    let mut labels = prefix.into_iter().flat_map(|prefix| prefix.split('.'));
-    if !labels.all(is_label) {
+    let mut labels = key[..slash.unwrap_or_default()].split(|byte| *byte == b'.');
+    if slash.is_some() && !labels.all(is_label) {
         return Err("has a prefix whose labels are not letters, digits and '-' in between");
     }
-    if !is_name(name) {
+    if !name.is_empty() && !is_word(name, b"-_.") {
         return Err("has a name that is not letters and digits, with '-', '_' and '.' in between");
     }
     Ok(())
 }
 
-fn is_label(label: &str) -> bool {
-    let letter_first = label.starts_with(|c: char| c.is_ascii_alphabetic());
-    letter_first
-        && label.ends_with(is_alphanumeric)
-        && label.chars().all(|c| is_alphanumeric(c) || c == '-')
+fn is_label(label: &[u8]) -> bool {
+    label.first().is_some_and(u8::is_ascii_alphabetic) && is_word(label, b"-")
 }
 
-fn is_name(name: &str) -> bool {
-    let inside = |c: char| is_alphanumeric(c) || matches!(c, '-' | '_' | '.');
-    name.is_empty()
-        || (name.starts_with(is_alphanumeric)
-            && name.ends_with(is_alphanumeric)
-            && name.chars().all(inside))
-}
-
-fn is_alphanumeric(c: char) -> bool {
-    c.is_ascii_alphanumeric()
+/// Tells whether a text is of letters and digits, with others in between.
+fn is_word(text: &[u8], between: &[u8]) -> bool {
+    let ends = [text.first(), text.last()];
+    ends.iter()
+        .all(|end| end.is_some_and(u8::is_ascii_alphanumeric))
+        && text
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || between.contains(byte))
 }
 
 impl ToolResult {

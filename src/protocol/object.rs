@@ -2,15 +2,14 @@
 //!
 //! [`object!`] stands in for serde's derive. A struct is written once, each field with the name of
 //! its member and whether it is `required`, `optional` (left out when there is nothing to say;
-//! `null` reads as left out) or `local` (never on the wire). Reading ignores members it does not
-//! know, refuses a member that comes twice, and puts the member's name in front of every complaint.
-//! The expansion holds the list of fields and little else: the work is done by the functions of
+//! `null` reads as left out), `any` (left out likewise, but `null` is a value) or `local` (never on
+//! the wire). Reading ignores members it does not know, refuses a member that comes twice, and puts
+//! the member's name in front of every complaint. The expansion holds the list of fields and little else: the work is done by the functions of
 //! this module.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde_core::de::value::UnitDeserializer;
 use serde_core::de::{DeserializeOwned, DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde_core::ser::SerializeMap;
 use serde_core::{Deserialize, Deserializer, Serialize};
@@ -224,6 +223,28 @@ pub(crate) use left_out_by_default;
 
 left_out_by_default! {
     bool,
+}
+
+/// Maps that say nothing when they are empty.
+macro_rules! left_out_when_empty {
+    ($($ty:ty,)*) => {
+        $(
+            impl Optional for $ty {
+                type Value = Self;
+
+                fn get(&self) -> Option<&Self> {
+                    (!self.is_empty()).then_some(self)
+                }
+
+                fn from_value(value: Self) -> Self {
+                    value
+                }
+            }
+        )*
+    };
+}
+
+left_out_when_empty! {
     Map<String, Value>,
     std::collections::BTreeMap<String, String>,
 }
@@ -253,7 +274,7 @@ pub(crate) mod required {
     }
 
     pub(crate) fn finish<T, E: Error>(name: &'static str, slot: Option<T>) -> Result<T, E> {
-        slot.ok_or_else(|| E::missing_field(name))
+        slot.ok_or_else(|| missing(name))
     }
 }
 
@@ -287,6 +308,24 @@ pub(crate) mod optional {
     pub(crate) fn finish<T: Default, E: Error>(_: &'static str, slot: Option<T>) -> Result<T, E> {
         Ok(slot.unwrap_or_default())
     }
+}
+
+/// Members of any kind, `null` among them, that may be left out.
+pub(crate) mod any {
+    use super::*;
+
+    pub(crate) fn read<'de, A: MapAccess<'de>>(
+        map: &mut A,
+        name: &'static str,
+        slot: &mut Option<Option<Value>>,
+    ) -> Result<(), A::Error> {
+        let mut value = slot.take().flatten();
+        fill(map, name, &mut value, PhantomData)?;
+        *slot = Some(value);
+        Ok(())
+    }
+
+    pub(crate) use super::optional::{finish, write};
 }
 
 /// Fields that never travel.
@@ -400,21 +439,35 @@ where
     S: DeserializeSeed<'de>,
 {
     if slot.is_some() {
-        return Err(A::Error::duplicate_field(name));
+        return Err(twice(name));
     }
-    *slot = Some(
-        map.next_value_seed(seed)
-            .map_err(|err| in_member(name, err))?,
-    );
+    match map.next_value_seed(seed) {
+        Ok(value) => *slot = Some(value),
+        Err(err) => return Err(in_member(name, err)),
+    }
     Ok(())
 }
 
+#[cold]
+#[inline(never)]
+fn missing<E: Error>(name: &'static str) -> E {
+    E::missing_field(name)
+}
+
+#[cold]
+#[inline(never)]
+fn twice<E: Error>(name: &'static str) -> E {
+    E::duplicate_field(name)
+}
+
 /// Puts the member's name in front of what is wrong with its value.
+#[cold]
+#[inline(never)]
 pub(crate) fn in_member<E: Error>(name: &str, err: impl fmt::Display) -> E {
     E::custom(format_args!("{name}: {err}"))
 }
 
-/// Reads an optional value. `null` is a value only to a type that takes it, as [`Value`] does.
+/// Reads an optional value, or `null`.
 struct Nullable<T>(PhantomData<T>);
 
 impl<'de, T: Optional<Value: Deserialize<'de>>> DeserializeSeed<'de> for Nullable<T> {
@@ -441,8 +494,7 @@ impl<'de, T: Optional<Value: Deserialize<'de>>> Visitor<'de> for Nullable<T> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<T, E> {
-        let null = UnitDeserializer::<E>::new();
-        Ok(T::Value::deserialize(null).map_or_else(|_| T::default(), T::from_value))
+        Ok(T::default())
     }
 }
 
@@ -483,7 +535,7 @@ impl Tagged {
         deserializer: D,
     ) -> Result<Self, D::Error> {
         let mut members = members(deserializer)?;
-        match members.remove("type") {
+        match members.get_mut("type").map(Value::take) {
             Some(Value::String(tag)) => Ok(Self { tag, members }),
             Some(_) => Err(in_member("type", "expected a string")),
             None => Err(D::Error::missing_field("type")),

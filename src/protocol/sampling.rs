@@ -252,7 +252,7 @@ object! {
         /// What the model is shown.
         pub content: Vec<Content> = required "content",
         /// The result as data.
-        pub structured: Option<Value> = optional "structuredContent",
+        pub structured: Option<Value> = any "structuredContent",
         /// The call failed, and `content` tells why.
         pub is_error: bool = optional "isError",
         /// Metadata of the author's own.

@@ -31,7 +31,7 @@ object! {
         pub input_schema: Value = required "inputSchema",
         /// The JSON Schema of its structured result. Sent since 2025-06-18, and before 2026-07-28
         /// only if its root has `"type": "object"`.
-        pub output_schema: Option<Value> = optional "outputSchema",
+        pub output_schema: Option<Value> = any "outputSchema",
         /// Hints on how it behaves. Sent since 2025-03-26.
         pub annotations: ToolAnnotations = optional "annotations",
         /// Pictures to show beside the name. Sent since 2025-11-25.
@@ -142,7 +142,7 @@ object! {
         pub content: Vec<Content> = required "content",
         /// The result as data; `Some(Value::Null)` is a result too. Sent since 2025-06-18, before
         /// 2026-07-28 only if it is an object.
-        pub structured: Option<Value> = optional "structuredContent",
+        pub structured: Option<Value> = any "structuredContent",
         /// The call failed, and `content` tells why.
         pub is_error: bool = optional "isError",
         /// Metadata of the author's own.

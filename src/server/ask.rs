@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use serde_core::Serialize;
 use serde_core::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::asks::{Claim, Way};
 use super::context::Context;
 use super::failure::{HandlerError, Kind as Failed};
 use super::outgoing;
 use crate::era::asking::{Answered, Question};
-use crate::protocol::jsonrpc::json_text;
+use crate::protocol::jsonrpc::{json_text, object};
 use crate::protocol::{
     ClientCapabilities, CreateMessage, CreateMessageResult, Elicit, ElicitAnswer, Roots, RpcError,
 };
@@ -273,7 +273,7 @@ pub struct AskError(Arc<Kind>);
 
 #[derive(Debug)]
 enum Kind {
-    Unsupported(Map<String, Value>),
+    Unsupported(String),
     Client(RpcError),
     Invalid {
         key: String,
@@ -289,7 +289,7 @@ enum Kind {
 
 impl AskError {
     pub(super) fn unsupported(needs: Map<String, Value>) -> Self {
-        Self(Arc::new(Kind::Unsupported(needs)))
+        Self(Arc::new(Kind::Unsupported(json_text(&needs))))
     }
 
     pub(super) fn client(error: RpcError) -> Self {
@@ -374,7 +374,10 @@ impl AskError {
                     RpcError::MISSING_CLIENT_CAPABILITY,
                     "Missing required client capability",
                 )
-                .with_data(json!({ "requiredCapabilities": needs })),
+                .with_data(object(
+                    "requiredCapabilities",
+                    needs.parse().unwrap_or_default(),
+                )),
             ),
             Kind::Invalid {
                 in_request: true, ..
@@ -393,7 +396,7 @@ impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
             Kind::Unsupported(needs) => {
-                write!(f, "the client lacks {}", json_text(needs))
+                write!(f, "the client lacks {needs}")
             }
             Kind::Client(error) => write!(f, "The client refused: {}", error.message),
             Kind::Invalid { key, why, .. } => write!(f, "Invalid answer to '{key}': {why}"),

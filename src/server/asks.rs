@@ -96,7 +96,7 @@ impl Asks {
     ) -> Result<Self, RpcError> {
         let fresh: Option<Map<String, Value>> = match params.get("inputResponses") {
             None => None,
-            Some(raw) => Some(serde_json::from_str(raw.get()).map_err(|_| {
+            Some(raw) => Some(raw.get().parse().map_err(|_| {
                 RpcError::invalid_params("Invalid 'inputResponses': expected an object")
             })?),
         };
@@ -193,7 +193,7 @@ impl Asks {
             true => None,
             false => {
                 let server = &call.peer.server;
-                let text = server.seal.close(call.whose().bound(round), &carried);
+                let text = server.seal.close(call.whose().bound(round), carried);
                 if text.len() > server.limits.message_bytes / 2 {
                     let text = "the answers and the state do not fit into a message";
                     return Err(HandlerError::unexpected(text));

@@ -221,25 +221,25 @@ impl Call {
         };
         self.report(&error);
         let aborted = error.is_aborted() && self.signal.is_aborted();
-        match *error.0 {
-            Kind::Rpc(error) => {
-                let refusal = era::adapt(self.version, error);
-                Answer::refusal(Some(&self.id), &refusal)
-            }
+        let text = match *error.0 {
+            Kind::Rpc(error) => return self.refusal(error),
             Kind::NotFound => {
-                let refusal = era::adapt(
-                    self.version,
-                    era::resource_not_found(self.version, &self.subject),
-                );
-                Answer::refusal(Some(&self.id), &refusal)
+                return self.refusal(era::resource_not_found(self.version, &self.subject));
             }
-            Kind::Public(text) => self.failure(text),
+            Kind::Public(text) => text,
             // The handler heeded the deadline that its author set, which is no secret.
-            Kind::Unexpected(_) if self.is_late() => self.failure(LATE.to_owned()),
+            Kind::Unexpected(_) if self.is_late() => LATE.to_owned(),
             // The client may still read this, within the grace of a close.
-            Kind::Unexpected(_) if aborted => self.failure(ABORTED.to_owned()),
-            Kind::Unexpected(_) | Kind::Broken(_) => self.failure(GENERIC.to_owned()),
-        }
+            Kind::Unexpected(_) if aborted => ABORTED.to_owned(),
+            Kind::Unexpected(_) | Kind::Broken(_) => GENERIC.to_owned(),
+        };
+        self.failure(text)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refusal(&self, error: RpcError) -> Answer {
+        Answer::refusal(Some(&self.id), &era::adapt(self.version, error))
     }
 
     fn result(&self, mut reply: Reply) -> Answer {

@@ -150,8 +150,8 @@ impl Context {
     /// Returns a member of the request's `_meta`: `traceparent`, or one of the application's own.
     pub fn meta(&self, name: &str) -> Option<Value> {
         let raw = self.0.meta.as_ref()?;
-        let mut members: serde_json::Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
-        members.remove(name)
+        let mut members: serde_json::Map<String, Value> = raw.get().parse().ok()?;
+        members.get_mut(name).map(Value::take)
     }
 
     fn meta_members(&self) -> Option<Meta<'_>> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::around::Begin;
 use super::asks::{Asks, Way, Whose};
@@ -73,7 +73,7 @@ pub(crate) fn receive(peer: &Arc<Peer>, bytes: &[u8], caller: Caller<'_>) -> Int
             Intake::Silent
         }
         Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
-        Err(malformed) => refuse_malformed(&malformed),
+        Err(malformed) => refuse_malformed(malformed),
     }
 }
 
@@ -89,12 +89,12 @@ fn refuse(method: &str, id: &Id, refusal: &Refusal) -> Intake {
     Intake::Answer(Answer::refusal(Some(id), refusal))
 }
 
-fn refuse_malformed(malformed: &Malformed) -> Intake {
+fn refuse_malformed(malformed: Malformed) -> Intake {
     match malformed.notification {
         true => Intake::Silent,
         false => Intake::Answer(Answer::refusal(
             malformed.id.as_ref(),
-            &Refusal::new(400, malformed.error.clone()),
+            &Refusal::new(400, malformed.error),
         )),
     }
 }
@@ -114,7 +114,7 @@ pub(crate) fn receive_batch(
             .into_iter()
             .for_each(|text| take(element(peer, text.get(), around, caller))),
         Ok(_) => take(Intake::Answer(refuse_batch())),
-        Err(malformed) => take(refuse_malformed(&malformed)),
+        Err(malformed) => take(refuse_malformed(malformed)),
     }
 }
 
@@ -150,7 +150,7 @@ pub(crate) fn element(
             Intake::Silent
         }
         Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
-        Err(malformed) => refuse_malformed(&malformed),
+        Err(malformed) => refuse_malformed(malformed),
     }
 }
 
@@ -261,8 +261,8 @@ impl Arrival<'_> {
                 Kind::Stream | Kind::Session => server.offers,
                 Kind::Crowd => server.offers.without_session(),
             };
-            let (capabilities, instructions) = (offers.to_json(), server.instructions.as_deref());
-            legacy::write_handshake(out, version, &capabilities, &server.info, instructions);
+            let instructions = server.instructions.as_deref();
+            legacy::write_handshake(out, version, offers, &server.info, instructions);
         }))
     }
 
@@ -336,14 +336,8 @@ impl Arrival<'_> {
         let server = self.server();
         self.respond(|out| {
             let start = out.len();
-            let mut result = json!({
-                "supportedVersions": modern::supported_names(|_| true),
-                "capabilities": server.capabilities(),
-            });
-            if let Some(instructions) = &server.instructions {
-                result["instructions"] = instructions.as_str().into();
-            }
-            jsonrpc::write_json(out, &result);
+            let instructions = server.instructions.as_deref();
+            modern::write_discovery(out, &server.offers.to_json(), instructions);
             modern::seal(
                 out,
                 start,
@@ -426,7 +420,7 @@ impl Arrival<'_> {
             .map_err(|error| era::adapt(version, error))?;
         let mirrors = terms.modern && !tool.header_params.is_empty();
         if let Some(headers) = self.headers.filter(|_| mirrors) {
-            let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+            let arguments: Map<String, Value> = arguments.parse().unwrap_or_default();
             modern::mirrored_params(headers, &tool.header_params, &arguments)?;
         }
         terms.deadline = tool.deadline;

@@ -95,7 +95,12 @@ impl HandlerError {
 
     /// Takes what a handler returned as its error. One of ours that was boxed on the way is what it was.
     pub(super) fn of(error: impl Into<AnyError>) -> Self {
-        match error.into().downcast::<Boxed>() {
+        Self::of_any(error.into())
+    }
+
+    #[inline(never)]
+    fn of_any(error: AnyError) -> Self {
+        match error.downcast::<Boxed>() {
             Ok(boxed) => boxed.0,
             Err(error) => match AskError::find(&*error) {
                 Some(asked) => asked.to_failure(),
@@ -129,10 +134,7 @@ impl HandlerError {
 
 impl<E: StdError + Send + Sync + 'static> From<E> for HandlerError {
     fn from(error: E) -> Self {
-        if let Some(asked) = AskError::find(&error) {
-            return asked.to_failure();
-        }
-        Self(Box::new(Kind::Unexpected(Box::new(error))))
+        Self::of_any(Box::new(error))
     }
 }
 

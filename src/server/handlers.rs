@@ -12,7 +12,7 @@ use super::failure::{AnyError, HandlerError};
 use super::tools::ToolHandler;
 use super::work::{Work, work};
 use crate::era::Reply;
-use crate::protocol::jsonrpc::without_position;
+use crate::protocol::jsonrpc::{string_end, without_position};
 use crate::protocol::{Content, ToolResult};
 
 /// Functions that can be the handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
@@ -93,7 +93,7 @@ fn finish(output: impl IntoToolResult) -> Result<Reply, HandlerError> {
 
 /// The answer to arguments that are wrong: a result, so that the model reads it and mends its call.
 pub(super) fn refuse(text: String) -> Work {
-    Box::pin(std::future::ready(Ok(Reply::Tool(ToolResult::error(text)))))
+    Box::pin(async move { Ok(Reply::Tool(ToolResult::error(text))) })
 }
 
 /// Reads the input; the error names the member and what was expected there.
@@ -107,19 +107,21 @@ fn read<Input: DeserializeOwned>(arguments: &str) -> Result<Input, String> {
 /// Reads the input once more, with whole floats as the integers they are, and with an eye on where it goes wrong.
 #[cold]
 fn read_again<Input: DeserializeOwned>(arguments: &str) -> Result<Input, String> {
-    let text = |err: serde_path_to_error::Error<serde_json::Error>| {
-        invalid(&err.path().to_string(), &without_position(err.inner()))
-    };
-    let mut value: Value =
-        serde_json::from_str(arguments).map_err(|err| invalid(".", &without_position(&err)))?;
-    match make_whole(&mut value) {
-        true => serde_path_to_error::deserialize(value).map_err(text),
-        // As it was sent: a member that is there twice is a mistake that a `Value` hides.
-        false => {
-            let mut arguments = serde_json::Deserializer::from_str(arguments);
-            serde_path_to_error::deserialize(&mut arguments).map_err(text)
-        }
+    let arguments = mended(arguments)?;
+    let mut arguments = serde_json::Deserializer::from_str(&arguments);
+    serde_path_to_error::deserialize(&mut arguments).map_err(misread)
+}
+
+/// What is to be read once more, if it is anything that can be read.
+fn mended(arguments: &str) -> Result<String, String> {
+    match arguments.parse::<Value>() {
+        Ok(_) => Ok(with_whole_numbers(arguments)),
+        Err(err) => Err(invalid(".", &without_position(&err))),
     }
+}
+
+fn misread(err: serde_path_to_error::Error<serde_json::Error>) -> String {
+    invalid(&err.path().to_string(), &without_position(err.inner()))
 }
 
 /// Says to the model what is wrong with which argument; the path of all of them is `.`.
@@ -148,28 +150,40 @@ fn shortened(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{}…{}", &text[..head], &text[tail..]))
 }
 
-/// Turns floats that are whole into integers: some clients write every number as a float. Tells whether there was one.
-fn make_whole(value: &mut Value) -> bool {
+/// Writes floats that are whole as the integers they are: some clients write every number as a float. All else stays as
+/// it was sent.
+fn with_whole_numbers(json: &str) -> String {
+    let bytes = json.as_bytes();
+    let mut out = String::with_capacity(json.len());
+    // What has been looked at, and what of that has been written.
+    let (mut at, mut written) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        let start = at;
+        match byte {
+            b'"' => at = string_end(bytes, at).unwrap_or(bytes.len()),
+            b'-' | b'0'..=b'9' => {
+                let number =
+                    |byte: &&u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                at += bytes[at..].iter().take_while(number).count();
+                if let Some(whole) = whole(&json[start..at]) {
+                    out.push_str(&json[written..start]);
+                    out.push_str(&whole.to_string());
+                    written = at;
+                }
+            }
+            _ => at += 1,
+        }
+    }
+    out + &json[written..]
+}
+
+/// Reads a number that is written as a float and is whole.
+fn whole(token: &str) -> Option<i64> {
     /// Beyond it not every whole float stands for one integer (2^53).
     const MOST: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Number(number) => {
-            let float = number.as_f64().filter(|_| number.is_f64());
-            match float.filter(|float| float.fract() == 0.0 && float.abs() <= MOST) {
-                Some(whole) => *number = (whole as i64).into(),
-                None => return false,
-            }
-            true
-        }
-        // All of them, not only up to the first one.
-        Value::Array(items) => items
-            .iter_mut()
-            .fold(false, |any, item| make_whole(item) | any),
-        Value::Object(members) => members
-            .values_mut()
-            .fold(false, |any, member| make_whole(member) | any),
-        Value::Null | Value::Bool(_) | Value::String(_) => false,
-    }
+    let float: serde_json::Number = token.parse().ok()?;
+    let float = float.as_f64().filter(|_| float.is_f64())?;
+    (float.fract() == 0.0 && float.abs() <= MOST).then_some(float as i64)
 }
 
 /// The input of a tool that takes none. Arguments are ignored.

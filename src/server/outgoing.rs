@@ -1,34 +1,46 @@
 //! Requests of the server's own, to a legacy client: sent within a call, answered by the client while the call runs.
 
-use std::collections::HashMap;
 use std::future;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Progressed;
 use super::ask::AskError;
 use super::call::Call;
 use super::peer::Peer;
-use super::seal;
 use crate::era::asking::{self, Answered, Put, Question, Token};
 use crate::protocol::ClientCapabilities;
+use crate::protocol::base64;
 use crate::protocol::jsonrpc::{self, Id, Params, Response, RpcError};
 use crate::random;
 use crate::signal::Reason;
 
-/// What the server has asked one peer and waits for. Ids count up and are never used again.
+/// What the server has asked one peer and waits for.
 #[derive(Default)]
-pub(crate) struct Outgoing {
-    count: AtomicI64,
-    waiting: Mutex<HashMap<i64, Arc<dyn Waiting>>>,
+pub(crate) struct Outgoing(Mutex<Waiting>);
+
+/// Ids count up and are never used again: who is entered stands behind all others.
+#[derive(Default)]
+struct Waiting {
+    last: i64,
+    slots: Vec<(i64, Arc<dyn Awaited>)>,
 }
 
-/// What waits for an answer, known to the table by this alone: a program that asks nothing is linked without the rest.
-trait Waiting: Send + Sync {
+impl Waiting {
+    fn place(&self, id: i64) -> Option<usize> {
+        self.slots.binary_search_by_key(&id, |(id, _)| *id).ok()
+    }
+
+    fn remove(&mut self, id: i64) -> Option<Arc<dyn Awaited>> {
+        self.place(id).map(|place| self.slots.remove(place).1)
+    }
+}
+
+/// An answer that is waited for, known to the table by this alone: a program that asks nothing is linked without the rest.
+trait Awaited: Send + Sync {
     fn answered(&self, response: &Response<'_>);
 
     fn progressed(&self, peer: &Peer, params: &Params<'_>);
@@ -55,7 +67,7 @@ enum Heard {
     Progress,
 }
 
-impl Waiting for Slot {
+impl Awaited for Slot {
     fn answered(&self, response: &Response<'_>) {
         let answer = match (response.result, response.error) {
             (Some(result), _) => Ok(result.get().to_owned()),
@@ -65,7 +77,8 @@ impl Waiting for Slot {
     }
 
     fn progressed(&self, peer: &Peer, params: &Params<'_>) {
-        let Ok(Some(progress)) = params.optional::<f64>("progress") else {
+        let float = |name| params.number(name)?.as_f64();
+        let Some(progress) = float("progress") else {
             return;
         };
         let message: Option<String> = params.optional("message").unwrap_or_default();
@@ -74,7 +87,7 @@ impl Waiting for Slot {
             key: &self.key,
             method: self.method,
             progress,
-            total: params.optional("total").unwrap_or_default(),
+            total: float("total"),
             message: message.as_deref(),
         });
         self.change(|state| state.heard = true);
@@ -112,15 +125,17 @@ impl Slot {
 }
 
 impl Outgoing {
-    fn waiting(&self) -> MutexGuard<'_, HashMap<i64, Arc<dyn Waiting>>> {
-        self.waiting
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.0
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn enter(&self, slot: Arc<dyn Waiting>) -> i64 {
-        let id = self.count.fetch_add(1, Ordering::Relaxed) + 1;
-        self.waiting().insert(id, slot);
+    fn enter(&self, slot: Arc<dyn Awaited>) -> i64 {
+        let mut waiting = self.waiting();
+        waiting.last += 1;
+        let id = waiting.last;
+        waiting.slots.push((id, slot));
         id
     }
 
@@ -129,7 +144,7 @@ impl Outgoing {
         let slot = response
             .id
             .as_i64()
-            .and_then(|id| self.waiting().remove(&id));
+            .and_then(|id| self.waiting().remove(id));
         let Some(slot) = slot else {
             return log::debug!("a response to nothing: {}", response.id);
         };
@@ -138,30 +153,36 @@ impl Outgoing {
 
     /// Takes progress of the client's, and tells whoever wants to know.
     pub(crate) fn progressed(&self, peer: &Peer, params: &Params<'_>) {
-        let Ok(Some(token)) = params.optional::<i64>("progressToken") else {
-            return;
-        };
-        let slot = self.waiting().get(&token).cloned();
+        let token = params.number("progressToken");
+        let slot = token
+            .and_then(|token| token.as_i64())
+            .and_then(|token| self.slot(token));
         if let Some(slot) = slot {
             slot.progressed(peer, params);
         }
     }
 
+    fn slot(&self, id: i64) -> Option<Arc<dyn Awaited>> {
+        let waiting = self.waiting();
+        let place = waiting.place(id)?;
+        Some(waiting.slots[place].1.clone())
+    }
+
     fn forget(&self, id: i64) -> bool {
-        self.waiting().remove(&id).is_some()
+        self.waiting().remove(id).is_some()
     }
 }
 
 /// Reads a client's error. What is not as it should be is an error all the same.
 fn read_error(text: &str) -> RpcError {
-    let error: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
-    let code = error.get("code").and_then(Value::as_i64);
-    let message = error.get("message").and_then(Value::as_str);
+    let mut error: Value = text.parse().unwrap_or_default();
+    let code = error["code"].as_i64();
+    let message = error["message"].as_str();
     let mut read = RpcError::new(
         code.unwrap_or(RpcError::INTERNAL_ERROR),
         jsonrpc::excerpt(message.unwrap_or_default()).into_owned(),
     );
-    read.data = error.get("data").cloned();
+    read.data = error.get_mut("data").map(Value::take);
     read
 }
 
@@ -184,7 +205,7 @@ pub(super) async fn ask(
     let page = random::bytes::<16>().map_err(|err| AskError::mistake(err.to_string()))?;
     let mut sent = Vec::with_capacity(questions.len());
     for (at, (key, question)) in questions.iter().enumerate() {
-        let page = format!("{}{at}", seal::encode(&page));
+        let page = format!("{}{at}", base64::encode_url(&page));
         let put = |request| {
             let token = Token {
                 request,
@@ -272,7 +293,11 @@ impl Drop for Sent<'_> {
         if !self.call.peer.outgoing.forget(self.id) {
             return;
         }
-        let params = json!({ "requestId": self.id, "reason": self.why });
+        let params = {
+            let mut params = jsonrpc::object("requestId", self.id.into());
+            params["reason"] = self.why.into();
+            params
+        };
         let message = jsonrpc::notification("notifications/cancelled", &params);
         // The stream of a call that its client has given up is closed, but what the call asked may still stand open
         // before somebody.

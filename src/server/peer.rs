@@ -1,6 +1,5 @@
 //! One counterpart of the server: a stdio connection, a legacy HTTP session, or all of HTTP that has no session.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -32,8 +31,15 @@ pub(crate) struct Peer {
 struct Told {
     /// It has said that its side is ready: until then it is told nothing.
     ready: bool,
-    /// The resources that it has subscribed to.
-    resources: HashSet<String>,
+    /// The resources that it has subscribed to, in their order.
+    resources: Vec<String>,
+}
+
+impl Told {
+    /// The place of a resource, or where it would stand.
+    fn place(&self, uri: &str) -> Result<usize, usize> {
+        self.resources.binary_search_by(|known| (**known).cmp(uri))
+    }
 }
 
 /// Whether the ids of requests are those of one client.
@@ -126,22 +132,30 @@ impl Peer {
         told.ready
             && match change {
                 Change::List(_) => true,
-                Change::Resource(uri) => told.resources.contains(uri),
+                Change::Resource(uri) => told.place(uri).is_ok(),
             }
     }
 
     /// Subscribes a legacy client to a resource. Refuses if there are too many.
     pub(crate) fn subscribe(&self, uri: String) -> bool {
         let mut told = self.told();
-        let room = told.resources.len() < MOST_RESOURCES || told.resources.contains(&uri);
-        if room {
-            told.resources.insert(uri);
+        match told.place(&uri) {
+            Ok(_) => true,
+            Err(place) => {
+                let room = told.resources.len() < MOST_RESOURCES;
+                if room {
+                    told.resources.insert(place, uri);
+                }
+                room
+            }
         }
-        room
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {
-        self.told().resources.remove(uri);
+        let mut told = self.told();
+        if let Ok(place) = told.place(uri) {
+            told.resources.remove(place);
+        }
     }
 
     /// The key of a request in the table of running calls.

@@ -5,15 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use super::context::Context;
 use super::failure::{AnyError, HandlerError};
 use super::registry::Listed;
 use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
-use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::jsonrpc::{RpcError, json_text};
 use crate::protocol::{PromptInfo, PromptMessage, PromptResult, meta_keys};
 
 /// The arguments of a prompt, by name.
@@ -107,8 +105,8 @@ impl Listed for Prompt {
             .map_err(|err| Error::definition(format!("prompt {name:?}: {err}")))
     }
 
-    fn definition(&self) -> Value {
-        json!(self.info)
+    fn definition(&self) -> String {
+        json_text(&self.info)
     }
 
     fn as_any(&self) -> &dyn Any {

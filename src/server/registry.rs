@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use serde_json::Value;
-
 use crate::Error;
 use crate::era::{self, Stamp};
 use crate::protocol::jsonrpc::RpcError;
@@ -28,8 +26,8 @@ pub(crate) trait Listed: Any + Send + Sync {
         false
     }
 
-    /// What clients are told of it.
-    fn definition(&self) -> Value;
+    /// What clients are told of it, as JSON.
+    fn definition(&self) -> String;
 
     fn as_any(&self) -> &dyn Any;
 

@@ -6,14 +6,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-
 use super::context::Context;
 use super::failure::{AnyError, HandlerError};
 use super::registry::Listed;
 use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
+use crate::protocol::jsonrpc::json_text;
 use crate::protocol::uri_template::UriTemplate;
 use crate::protocol::{
     ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo, meta_keys,
@@ -140,8 +139,8 @@ impl Listed for Resource {
         meta_keys::check(&self.info.meta).map_err(|err| mistake(&err))
     }
 
-    fn definition(&self) -> Value {
-        json!(self.info)
+    fn definition(&self) -> String {
+        json_text(&self.info)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -174,8 +173,8 @@ impl Listed for ResourceTemplate {
             .is_some_and(|other| other.pattern.is_same(&self.pattern))
     }
 
-    fn definition(&self) -> Value {
-        json!(self.info)
+    fn definition(&self) -> String {
+        json_text(&self.info)
     }
 
     fn as_any(&self) -> &dyn Any {

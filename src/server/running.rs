@@ -131,6 +131,8 @@ impl Drop for Running {
     }
 }
 
+#[cold]
+#[inline(never)]
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> HandlerError {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

@@ -10,10 +10,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use hmac_sha256::{HMAC, Hash};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::protocol::base64;
-use crate::protocol::jsonrpc::json_text;
+use crate::protocol::base64::{decode_url as decode, encode_url as encode};
+use crate::protocol::jsonrpc::{json_text, object};
 
 /// What the text begins with. Another layout gets another number.
 const VERSION: &str = "v1";
@@ -35,8 +35,8 @@ struct Key {
 
 impl Key {
     fn new(secret: &[u8]) -> Self {
-        let secret = HMAC::mac(b"smol-mcp state key", secret);
-        let id = encode(&HMAC::mac(b"id", secret)[..6]);
+        let secret = HMAC::mac(&b"smol-mcp state key"[..], secret);
+        let id = encode(&HMAC::mac(&b"id"[..], &secret[..])[..6]);
         Self { id, secret }
     }
 }
@@ -73,14 +73,15 @@ impl Seal {
     }
 
     /// Makes the text that the client is to bring again.
-    pub(crate) fn close(&self, bound: Bound<'_>, carried: &Carried) -> String {
+    pub(crate) fn close(&self, bound: Bound<'_>, carried: Carried) -> String {
         let expires = now().saturating_add(self.lifetime.as_secs());
-        let mut payload = json!({ "e": expires });
-        if !carried.answers.is_empty() {
-            payload["a"] = Value::Object(carried.answers.clone());
+        let mut payload = object("e", expires.into());
+        let Carried { answers, state } = carried;
+        if !answers.is_empty() {
+            payload["a"] = Value::Object(answers);
         }
-        if let Some(state) = &carried.state {
-            payload["s"] = state.clone();
+        if let Some(state) = state {
+            payload["s"] = state;
         }
         let key = self.keys.first().expect("a seal has a key");
         let payload = encode(json_text(&payload).as_bytes());
@@ -103,7 +104,7 @@ impl Seal {
             return None;
         }
         let payload = String::from_utf8(decode(payload)?).ok()?;
-        let mut payload: Map<String, Value> = serde_json::from_str(&payload).ok()?;
+        let mut payload: Value = payload.parse().ok()?;
         if now() >= payload.get("e")?.as_u64()? {
             return None;
         }
@@ -130,10 +131,10 @@ fn code(key: &Key, payload: &str, bound: Bound<'_>) -> HMAC {
         bound.principal.unwrap_or_default().as_bytes(),
     ];
     for part in parts {
-        code.update((part.len() as u64).to_be_bytes());
+        code.update(&(part.len() as u64).to_be_bytes()[..]);
         code.update(part);
     }
-    code.update([bound.principal.is_some().into()]);
+    code.update(&[u8::from(bound.principal.is_some())][..]);
     code
 }
 
@@ -141,10 +142,10 @@ fn code(key: &Key, payload: &str, bound: Bound<'_>) -> HMAC {
 fn digest(arguments: Option<&RawValue>) -> [u8; 32] {
     let text = arguments.map_or("{}", RawValue::get);
     let mut hash = Hash::new();
-    match serde_json::from_str(text) {
+    match text.parse() {
         Ok(value) => write_canonical(&mut hash, &value),
         // Escapes that are no character: such a text is only ever the same as itself.
-        Err(_) => hash.update(text),
+        Err(_) => hash.update(text.as_bytes()),
     }
     hash.finalize()
 }
@@ -154,24 +155,24 @@ fn write_canonical(hash: &mut Hash, value: &Value) {
         Value::Object(members) => {
             // Sorted here: whether the map is depends on features of serde_json that others switch.
             let mut names: BinaryHeap<_> = members.keys().map(Reverse).collect();
-            hash.update("{");
+            hash.update(&b"{"[..]);
             while let Some(Reverse(name)) = names.pop() {
-                hash.update(json_text(name));
-                hash.update(":");
+                hash.update(json_text(name).as_bytes());
+                hash.update(&b":"[..]);
                 write_canonical(hash, &members[name]);
-                hash.update(",");
+                hash.update(&b","[..]);
             }
-            hash.update("}");
+            hash.update(&b"}"[..]);
         }
         Value::Array(items) => {
-            hash.update("[");
+            hash.update(&b"["[..]);
             for item in items {
                 write_canonical(hash, item);
-                hash.update(",");
+                hash.update(&b","[..]);
             }
-            hash.update("]");
+            hash.update(&b"]"[..]);
         }
-        scalar => hash.update(json_text(scalar)),
+        scalar => hash.update(json_text(scalar).as_bytes()),
     }
 }
 
@@ -182,24 +183,10 @@ fn now() -> u64 {
         .as_secs()
 }
 
-/// Base64 for places where `+`, `/` and `=` mean something else (RFC 4648 §5), without padding.
-pub(super) fn encode(bytes: &[u8]) -> String {
-    let text = base64::encode(bytes);
-    text.trim_end_matches('=')
-        .replace('+', "-")
-        .replace('/', "_")
-}
-
-fn decode(text: &str) -> Option<Vec<u8>> {
-    if text.contains(['+', '/', '=']) {
-        return None;
-    }
-    let padding = "=".repeat((4 - text.len() % 4) % 4);
-    base64::decode(&(text.replace('-', "+").replace('_', "/") + &padding))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     const MINUTE: Duration = Duration::from_secs(60);
@@ -229,7 +216,7 @@ mod tests {
     fn what_is_sealed_opens_for_what_it_is_bound_to_and_for_nothing_else() {
         let (first, other) = (raw(r#"{"a":1,"b":[2]}"#), raw(r#"{"a":1,"b":[3]}"#));
         let seal = Seal::new([&b"secret"[..]], MINUTE);
-        let text = seal.close(bound(&first), &carried());
+        let text = seal.close(bound(&first), carried());
         assert_eq!(seal.open(bound(&first), &text), Some(carried()));
         // R257: the method, the subject, the arguments; R255: the principal.
         let elsewhere = [
@@ -286,7 +273,7 @@ mod tests {
     fn no_changed_text_opens() {
         let arguments = raw("{}");
         let seal = Seal::new([&b"secret"[..]], MINUTE);
-        let text = seal.close(bound(&arguments), &carried());
+        let text = seal.close(bound(&arguments), carried());
         assert_eq!(
             seal.open(bound(&arguments), &format!("{text}-TAMPERED")),
             None
@@ -309,7 +296,7 @@ mod tests {
     fn an_expired_text_does_not_open() {
         let arguments = raw("{}");
         let seal = Seal::new([&b"secret"[..]], Duration::ZERO);
-        let text = seal.close(bound(&arguments), &carried());
+        let text = seal.close(bound(&arguments), carried());
         assert_eq!(seal.open(bound(&arguments), &text), None);
     }
 
@@ -319,10 +306,10 @@ mod tests {
         let old = Seal::new([&b"old"[..]], MINUTE);
         let both = Seal::new([&b"new"[..], b"old"], MINUTE);
         let new = Seal::new([&b"new"[..]], MINUTE);
-        let text = old.close(bound(&arguments), &carried());
+        let text = old.close(bound(&arguments), carried());
         assert_eq!(both.open(bound(&arguments), &text), Some(carried()));
         assert_eq!(new.open(bound(&arguments), &text), None);
-        let text = both.close(bound(&arguments), &carried());
+        let text = both.close(bound(&arguments), carried());
         assert_eq!(new.open(bound(&arguments), &text), Some(carried()));
         assert_eq!(old.open(bound(&arguments), &text), None);
     }
@@ -331,7 +318,7 @@ mod tests {
     fn a_lifetime_without_end_is_no_overflow() {
         let arguments = raw("{}");
         let seal = Seal::new([&b"secret"[..]], Duration::MAX);
-        let text = seal.close(bound(&arguments), &carried());
+        let text = seal.close(bound(&arguments), carried());
         assert_eq!(seal.open(bound(&arguments), &text), Some(carried()));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::call::Call;
 use super::peer::Kind;
@@ -40,12 +40,12 @@ impl Change<'_> {
 
     /// Writes the notification, with the subscription that it belongs to, if there is one.
     fn message(self, subscription: Option<&Call>) -> Vec<u8> {
-        let mut params = Map::new();
+        let mut params = Value::Object(Map::new());
         if let Change::Resource(uri) = self {
-            params.insert("uri".into(), uri.into());
+            params["uri"] = uri.into();
         }
         if let Some(call) = subscription {
-            params.insert("_meta".into(), tag(call));
+            params["_meta"] = tag(call);
         }
         jsonrpc::notification(self.method(), &params)
     }
@@ -75,7 +75,7 @@ impl Change<'_> {
 }
 
 fn tag(call: &Call) -> Value {
-    json!({ meta::SUBSCRIPTION_ID: call.id })
+    jsonrpc::object(meta::SUBSCRIPTION_ID, call.id.to_value())
 }
 
 /// The open subscriptions.
@@ -201,7 +201,8 @@ pub(super) fn end(call: &Arc<Call>, reason: &Reason) {
             call.settle(Ok(Reply::Closing(call.id.clone())));
             if call.peer.kind == Kind::Stream {
                 // After the result: a feed writes what calls have to say first.
-                let params = json!({ "requestId": call.id, "_meta": tag(call) });
+                let mut params = jsonrpc::object("requestId", call.id.to_value());
+                params["_meta"] = tag(call);
                 let message = jsonrpc::notification("notifications/cancelled", &params);
                 call.peer.feed.send(message);
             }

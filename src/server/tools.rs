@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_core::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::failure::HandlerError;
@@ -19,7 +19,7 @@ use super::work::Work;
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::header_params::{self, HeaderParam};
-use crate::protocol::jsonrpc::excerpt;
+use crate::protocol::jsonrpc::{excerpt, json_text, object};
 use crate::protocol::{Icon, ToolAnnotations, ToolInfo, ToolResult, meta_keys, tool_name};
 
 /// A tool: its definition and its handler.
@@ -150,7 +150,7 @@ impl Tool {
 
     fn with_handler(name: String, handler: ToolHandler) -> Self {
         Self {
-            info: ToolInfo::new(name, json!({ "type": "object" })),
+            info: ToolInfo::new(name, any_object()),
             handler,
             header_params: Vec::new(),
             deadline: None,
@@ -192,7 +192,7 @@ impl Tool {
     pub fn input_schema(mut self, schema: Value) -> Self {
         let schema = variants::rooted(schema).unwrap_or_else(|mistake| {
             self.mistake(mistake);
-            json!({ "type": "object" })
+            any_object()
         });
         match header_params::collect(&schema) {
             Ok(params) => self.header_params = params,
@@ -364,7 +364,7 @@ impl Tool {
     }
 
     fn refuse_unknown(&self, arguments: &str) -> Result<(), String> {
-        let arguments: Map<String, Value> = serde_json::from_str(arguments).unwrap_or_default();
+        let arguments: Map<String, Value> = arguments.parse().unwrap_or_default();
         let unknown = |name: &&String| !variants::names(&self.info.input_schema, name);
         match arguments.keys().find(unknown) {
             None => Ok(()),
@@ -382,7 +382,7 @@ impl Tool {
         let Some(check) = &self.check else {
             return self.begin(arguments, cx);
         };
-        let value = serde_json::from_str(arguments).unwrap_or_default();
+        let value = arguments.parse().unwrap_or_default();
         let (check, tool, arguments) =
             (check(value, cx.clone()), self.clone(), arguments.to_owned());
         Box::pin(async move {
@@ -415,6 +415,11 @@ impl Tool {
     }
 }
 
+/// The schema of an object of which nothing more is said.
+fn any_object() -> Value {
+    object("type", "object".into())
+}
+
 impl Listed for Tool {
     fn what(&self) -> &'static str {
         "tool"
@@ -442,8 +447,8 @@ impl Listed for Tool {
             .map_err(|err| Error::definition(format!("tool {name:?}: {err}")))
     }
 
-    fn definition(&self) -> Value {
-        json!(self.info)
+    fn definition(&self) -> String {
+        json_text(&self.info)
     }
 
     fn as_any(&self) -> &dyn Any {

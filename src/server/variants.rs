@@ -16,7 +16,8 @@ pub(super) fn rooted(mut schema: Value) -> Result<Value, String> {
     if schema.get("type").is_some() || !schema.is_object() {
         return Ok(schema);
     }
-    let odd = variants(&schema).find(|variant| !is_object(&schema, variant, DEPTH));
+    let mut all = variants(&schema).into_iter();
+    let odd = all.find(|variant| !is_object(&schema, variant, DEPTH));
     if let Some(odd) = odd {
         let odd = json_text(odd);
         let odd = excerpt(&odd);
@@ -46,37 +47,40 @@ fn is_object(root: &Value, schema: &Value, depth: usize) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
-    let all = variants(schema).all(|variant| is_object(root, variant, depth));
-    let split = variants(schema).next().is_some() && all;
-    split || parts(root, schema).any(|part| is_object(root, part, depth))
+    let is_object = |part: &&Value| is_object(root, part, depth);
+    let variants = variants(schema);
+    let split = !variants.is_empty() && variants.iter().all(is_object);
+    split || parts(root, schema).iter().any(is_object)
 }
 
 fn some_part(root: &Value, schema: &Value, depth: usize, holds: &dyn Fn(&Value) -> bool) -> bool {
     let Some(depth) = depth.checked_sub(1) else {
         return false;
     };
-    let mut all = variants(schema).chain(parts(root, schema));
-    holds(schema) || all.any(|part| some_part(root, part, depth, holds))
+    let mut all = variants(schema);
+    all.extend(parts(root, schema));
+    let holds_below = |part: &&Value| some_part(root, part, depth, holds);
+    holds(schema) || all.iter().any(holds_below)
 }
 
 /// The schemas of which one has to fit.
-fn variants(schema: &Value) -> impl Iterator<Item = &Value> {
-    ["oneOf", "anyOf"]
-        .into_iter()
-        .flat_map(|word| list(schema, word))
+fn variants(schema: &Value) -> Vec<&Value> {
+    let mut all: Vec<_> = list(schema, "oneOf").iter().collect();
+    all.extend(list(schema, "anyOf"));
+    all
 }
 
 /// The schemas that have to fit as well.
-fn parts<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = &'a Value> {
+fn parts<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
+    let mut all: Vec<_> = list(schema, "allOf").iter().collect();
     let reference = schema.get("$ref").and_then(Value::as_str);
-    let referred = reference.and_then(|to| root.pointer(to.strip_prefix('#')?));
-    list(schema, "allOf").chain(referred)
+    all.extend(reference.and_then(|to| root.pointer(to.strip_prefix('#')?)));
+    all
 }
 
-fn list<'a>(schema: &'a Value, word: &str) -> impl Iterator<Item = &'a Value> {
+fn list<'a>(schema: &'a Value, word: &str) -> &'a [Value] {
     schema
         .get(word)
         .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+        .map_or(&[], Vec::as_slice)
 }

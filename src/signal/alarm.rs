@@ -1,12 +1,10 @@
 //! The one timer that serves all awaited deadlines.
 //!
-//! A deadline that is not the earliest costs an insertion into a map; the reactor does not hear of it. Nothing of
+//! A deadline that is not the earliest costs an insertion into a heap; the reactor does not hear of it. Nothing of
 //! this exists until the first deadline is awaited. Deadlines that are given up do not move the timer: it goes off, finds
 //! nothing due, and is set for the next.
 
 use std::any::Any;
-use std::collections::BTreeMap;
-use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -15,11 +13,11 @@ use std::task::{Context, Wake, Waker};
 use async_io::Timer;
 
 use super::clock::{self, NEVER};
+use super::due::{Due, Place};
 
 static ALARM: LazyLock<Mutex<Alarm>> = LazyLock::new(|| {
     Mutex::new(Alarm {
-        due: BTreeMap::new(),
-        next: 0,
+        due: Due::new(),
         timer: Some(Timer::never()),
         armed: NEVER,
         waker: Waker::from(Arc::new(Ring)),
@@ -29,9 +27,7 @@ static ALARM: LazyLock<Mutex<Alarm>> = LazyLock::new(|| {
 /// Its lock is never held while a waker of somebody else runs, is cloned or is dropped. That is also why the timer is
 /// taken out to be set: the reactor may have to drop other timers then, with their wakers.
 struct Alarm {
-    /// Who is to be woken, by time and a number that tells equal times apart.
-    due: BTreeMap<(u64, u64), Waker>,
-    next: u64,
+    due: Due,
     /// `None` while a thread sets it. That thread looks at `due` and `armed` again when it puts the timer back.
     timer: Option<Timer>,
     /// What the timer is set to, or [`NEVER`] if it is not, or has gone off.
@@ -41,19 +37,13 @@ struct Alarm {
 }
 
 /// An awaited deadline; takes itself out when dropped.
-pub(super) struct Entry {
-    at: u64,
-    number: u64,
-}
+pub(super) struct Entry(Place);
 
 impl Entry {
     /// Has `waker` called when the moment has come, soon after it.
     pub(super) fn new(at: u64, waker: Waker) -> Self {
         let mut alarm = lock();
-        let number = alarm.next;
-        alarm.next += 1;
-        alarm.due.insert((at, number), waker);
-        let entry = Self { at, number };
+        let entry = Self(alarm.due.insert(at, waker));
         if at < alarm.armed {
             tend(alarm);
         }
@@ -64,7 +54,7 @@ impl Entry {
 impl Drop for Entry {
     fn drop(&mut self) {
         let mut alarm = lock();
-        let waker = alarm.due.remove(&(self.at, self.number));
+        let waker = alarm.due.remove(self.0);
         drop(alarm);
         drop(waker);
     }
@@ -88,16 +78,14 @@ fn lock() -> MutexGuard<'static, Alarm> {
 /// Wakes whoever is due and sets the timer for the first of the others.
 fn tend(mut alarm: MutexGuard<'_, Alarm>) {
     let mut woken = Vec::new();
-    while let Some(&(mut first, _)) = alarm.due.keys().next() {
+    while alarm.due.first().is_some() {
         let now = clock::now();
-        if first <= now {
-            let later = alarm.due.split_off(&(now + 1, 0));
-            woken.extend(mem::replace(&mut alarm.due, later).into_values());
-            match alarm.due.keys().next() {
-                Some(&(at, _)) => first = at,
-                None => break,
-            }
+        while let Some(waker) = alarm.due.pop(now) {
+            woken.push(waker);
         }
+        let Some(first) = alarm.due.first() else {
+            break;
+        };
         if first >= alarm.armed {
             break;
         }

@@ -115,6 +115,14 @@ fn whole_floats_are_integers_where_integers_are_expected() {
                 Ok("soup for 5, small: false, notes: 1"),
             ),
             (
+                r#"{"dish":"\"1.0\" soup","portions":[{"guests":2.0}],"notes":{"2.0":1.0}}"#,
+                Ok(r#"\"1.0\" soup for 2, small: false, notes: 1"#),
+            ),
+            (
+                r#"{"dish":"soup","dish":"salad","portions":[{"guests":2.0}]}"#,
+                Err("Invalid arguments: duplicate field `dish`."),
+            ),
+            (
                 r#"{"dish":"soup","portions":[{"guests":2.5}]}"#,
                 Err(
                     "Invalid argument 'portions[0].guests': invalid type: floating point `2.5`, expected u8.",

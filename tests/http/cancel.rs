@@ -104,7 +104,7 @@ fn without_sessions_a_hang_up_aborts_and_touches_no_other_call() {
         assert!(matches!(one_playing.aborted().await, Reason::Disconnected));
         assert!(!two_playing.cx.signal().is_aborted());
         two_playing.finish("two");
-        assert_eq!(two.reply().await.text(), old_said("1", "two"));
+        assert_eq!(two.reply().await.text(), legacy_said("1", "two"));
     });
 }
 
@@ -246,7 +246,7 @@ fn without_sessions_a_notification_is_advice() {
             assert_eq!(*seen.lock().unwrap(), ["1 Some(\"enough\") false"]);
             assert!(!playing.cx.signal().is_aborted());
             playing.finish("played");
-            assert_eq!(exchange.reply().await.text(), old_said("1", "played"));
+            assert_eq!(exchange.reply().await.text(), legacy_said("1", "played"));
         });
     }
 }

@@ -626,13 +626,6 @@ pub(crate) fn said(id: &str, text: &str) -> String {
     )
 }
 
-/// The legacy result of a tool that says one text, before 2025-06-18: written by way of a tree, which sorts members.
-pub(crate) fn old_said(id: &str, text: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"text":"{text}","type":"text"}}]}}}}"#
-    )
-}
-
 /// The legacy result of a tool that says one text.
 pub(crate) fn legacy_said(id: &str, text: &str) -> String {
     format!(

@@ -235,7 +235,7 @@ fn initialize_opens_a_session_whatever_the_version_header_says() {
                 .with("mcp-method", "initialize");
             let reply = serving.send(&request).await.reply().await;
             let expected = format!(
-                r#"{{"jsonrpc":"2.0","id":0,"result":{{"capabilities":{{"tools":{{}}}},"protocolVersion":"{version}","serverInfo":{{"name":"stage","version":"1"}}}}}}"#
+                r#"{{"jsonrpc":"2.0","id":0,"result":{{"protocolVersion":"{version}","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"stage","version":"1"}}}}}}"#
             );
             assert_eq!((reply.status, reply.text()), (200, &*expected));
             let session = reply.header("mcp-session-id").unwrap();
@@ -426,7 +426,7 @@ fn batches_of_2025_03_26_are_served_element_by_element() {
         let reply = exchange.reply().await;
         assert_eq!(
             reply.text(),
-            format!("[{},{}]", pong("0"), old_said("\"p\"", "played"))
+            format!("[{},{}]", pong("0"), legacy_said("\"p\"", "played"))
         );
 
         let streamed = Req::legacy(&session, &format!("[{},{}]", ping("0"), ping("1")))

@@ -201,7 +201,7 @@ fn a_batch_is_served_in_the_one_revision_that_has_them() {
                     r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
                     r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found: nope"}}"#,
                     r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"Invalid request: not in a batch"}}"#,
-                    r#"{"jsonrpc":"2.0","id":4,"result":{"content":[{"text":"{}","type":"text"}]}}"#,
+                    r#"{"jsonrpc":"2.0","id":4,"result":{"content":[{"type":"text","text":"{}"}]}}"#,
                 ],
             ),
             Version::V2025_11_25 => talk.says(batch, &[refused]),

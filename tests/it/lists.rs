@@ -192,7 +192,7 @@ fn a_list_is_the_same_on_every_connection() {
         .cache(Cache::public(std::time::Duration::from_secs(60)))
         .build()
         .unwrap();
-    let line = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"inputSchema":{"type":"object"},"name":"b"},{"inputSchema":{"type":"object"},"name":"a"}],"resultType":"complete","ttlMs":60000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"t","version":"1"}}}}"#;
+    let line = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"b","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}}],"resultType":"complete","ttlMs":60000,"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"t","version":"1"}}}}"#;
     for _ in 0..3 {
         smol::block_on(async {
             let client = Client::new(&server);
