@@ -16,10 +16,10 @@ use super::origin::Origins;
 use super::post::{self, Begun};
 use super::resume::{Resume, Resumption};
 use super::session::{self, Sessions};
-use crate::era;
+use crate::era::{self, Refusal};
 use crate::executor::Spawner;
 use crate::http::Service;
-use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::jsonrpc::{Id, RpcError};
 use crate::server::dispatch::Caller;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::Signal;
@@ -457,9 +457,18 @@ pub(super) fn json(status: u16, body: Vec<u8>) -> Response<Body> {
     response
 }
 
+/// A response with an error. Out of line, since most requests are served.
+#[cold]
+#[inline(never)]
+pub(super) fn refused(id: Option<&Id>, refusal: Refusal) -> Response<Body> {
+    json(refusal.status, era::refuse(id, &refusal.error))
+}
+
 /// A response with an error that names no request.
-pub(super) fn anonymous(status: u16, error: &RpcError) -> Response<Body> {
-    json(status, era::refuse(None, error))
+#[cold]
+#[inline(never)]
+pub(super) fn anonymous(status: u16, error: RpcError) -> Response<Body> {
+    refused(None, Refusal::new(status, error))
 }
 
 /// An accepted message that has no answer.

@@ -243,17 +243,16 @@ fn check_coding(value: &[u8]) -> Result<(), Refusal> {
     if value.eq_ignore_ascii_case(b"chunked") {
         return Ok(());
     }
-    let codings: Vec<&[u8]> = elements(value).collect();
-    match codings.split_last() {
-        Some((last, others))
-            if last.eq_ignore_ascii_case(b"chunked")
-                && !others.is_empty()
-                && others.iter().all(|coding| {
-                    !coding.is_empty()
-                        && coding.iter().copied().all(super::scan::is_token)
-                        && !coding.eq_ignore_ascii_case(b"chunked")
-                        && !coding.eq_ignore_ascii_case(b"identity")
-                }) =>
+    let is_other = |coding: &[u8]| {
+        !coding.is_empty()
+            && coding.iter().copied().all(super::scan::is_token)
+            && !coding.eq_ignore_ascii_case(b"chunked")
+            && !coding.eq_ignore_ascii_case(b"identity")
+    };
+    let last_comma = value.iter().rposition(|&byte| byte == b',');
+    match last_comma.map(|at| (&value[..at], value[at + 1..].trim_ascii())) {
+        Some((others, last))
+            if last.eq_ignore_ascii_case(b"chunked") && elements(others).all(is_other) =>
         {
             Err(Refusal::new(501, "the transfer coding is not known"))
         }
