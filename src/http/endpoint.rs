@@ -12,6 +12,7 @@ use super::accepts::Accepts;
 use super::authorize::{self, Authorizer, Challenge, Head, ProtectedResource, Published};
 use super::cors::{self, Cors};
 use super::events::EventStore;
+use super::headers::add;
 use super::origin::Origins;
 use super::post::{self, Begun};
 use super::resume::{Resume, Resumption};
@@ -432,7 +433,8 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
 pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Body::full(text));
     *response.status_mut() = status;
-    response.headers_mut().append(
+    add(
+        response.headers_mut(),
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
@@ -442,7 +444,7 @@ pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
 fn not_allowed(allowed: &'static str) -> Response<Body> {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
     let headers = response.headers_mut();
-    headers.append(ALLOW, HeaderValue::from_static(allowed));
+    add(headers, ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
@@ -451,9 +453,8 @@ pub(super) fn json(status: u16, body: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::full(body));
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
-        .headers_mut()
-        .append(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let kind = HeaderValue::from_static("application/json");
+    add(response.headers_mut(), CONTENT_TYPE, kind);
     response
 }
 

@@ -18,6 +18,7 @@ use super::accepts::Accepts;
 use super::authorize::Head;
 use super::endpoint::{Inner, accepts, anonymous, plain, refused};
 use super::flow::Carrier;
+use super::headers::add;
 use super::post::whole;
 use super::resume::Flows;
 use super::sse::{self, Pulse};
@@ -311,7 +312,7 @@ pub(super) fn begin(
     let mut response = shake_hands(&peer, accepts, request, caller);
     if peer.legacy_version().is_some() {
         let value = HeaderValue::from_str(&name).expect("hexadecimal digits");
-        response.headers_mut().append(SESSION_ID.clone(), value);
+        add(response.headers_mut(), SESSION_ID.clone(), value);
         if !sessions.insert(Session::new(name.into(), head.owner(), peer)) {
             return refused(Some(&id), too_many());
         }
