@@ -320,7 +320,7 @@ impl Endpoint {
             let mut response = match begun {
                 Begun::Done(response) => response,
                 Begun::Running(waiting) => waiting.wait(&signal).await,
-                Begun::Batch(batch) => batch.wait(&signal).await,
+                Begun::Batch(response) => response.await,
             };
             if let Some((cors, origin)) = origin {
                 (cors.open)(&mut response, origin);

@@ -30,7 +30,8 @@ const PATIENCE: &str = "smol-mcp: the head of the response is due";
 pub(super) enum Begun {
     Done(Response<Body>),
     Running(Waiting),
-    Batch(Batch),
+    /// Boxed, since batches are rare.
+    Batch(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
 }
 
 /// A call whose answer is not there yet.
@@ -384,7 +385,7 @@ impl Post<'_> {
         }
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),
-            false => Begun::Batch(batch),
+            false => Begun::Batch(Box::pin(batch.wait(self.caller.signal.clone()))),
         }
     }
 }
@@ -544,7 +545,7 @@ enum Event {
 }
 
 /// The answers of a batch, as far as they are there.
-pub(super) struct Batch {
+struct Batch {
     answers: Vec<Vec<u8>>,
     calls: Vec<Guard>,
     accepts: Accepts,
@@ -580,7 +581,7 @@ impl Batch {
     }
 
     /// Waits for all that is missing. Messages that would precede an answer have no place in an array.
-    pub(super) async fn wait(mut self, signal: &Signal) -> Response<Body> {
+    async fn wait(mut self, signal: Signal) -> Response<Body> {
         let mut wait = Some(signal.aborted());
         for mut call in std::mem::take(&mut self.calls) {
             while call.call().is_some() {
