@@ -43,6 +43,7 @@ mod cors;
 mod endpoint;
 mod events;
 mod flow;
+mod headers;
 mod listener;
 mod origin;
 mod post;

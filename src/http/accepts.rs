@@ -7,6 +7,15 @@ pub(super) struct Accepts {
     pub(super) stream: bool,
 }
 
+/// What is to be found in the header, and whether it takes JSON and a stream.
+static RANGES: [(&str, bool, bool); 5] = [
+    ("application/json", true, false),
+    ("text/event-stream", false, true),
+    ("*/*", true, true),
+    ("application/*", true, false),
+    ("text/*", false, true),
+];
+
 impl Accepts {
     /// Reads the header's values. A request without one takes everything (RFC 9110 §12.5.1).
     pub(super) fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
@@ -22,9 +31,11 @@ impl Accepts {
             if parameters.any(is_zero_weight) {
                 continue;
             }
-            let is = |name: &str| kind.eq_ignore_ascii_case(name.as_bytes());
-            accepts.json |= is("*/*") || is("application/*") || is("application/json");
-            accepts.stream |= is("*/*") || is("text/*") || is("text/event-stream");
+            let is = |(name, ..): &&(&str, bool, bool)| kind.eq_ignore_ascii_case(name.as_bytes());
+            if let Some((_, json, stream)) = RANGES.iter().find(is) {
+                accepts.json |= json;
+                accepts.stream |= stream;
+            }
         }
         match any {
             true => accepts,

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::Body;
 use super::endpoint::{Inner, json as json_response, plain};
+use super::headers::add;
 use super::post::{self, Begun};
 use crate::era::{Field, Mirrored};
 use crate::executor::Spawner;
@@ -188,7 +189,7 @@ impl Challenge {
             .to_ascii_lowercase();
         let mut response = plain(self.status, &format!("{reason}\n"));
         let value = HeaderValue::from_str(&challenge(&parameters)).expect("quoted");
-        response.headers_mut().append(WWW_AUTHENTICATE, value);
+        add(response.headers_mut(), WWW_AUTHENTICATE, value);
         response
     }
 }
@@ -318,7 +319,10 @@ impl Head<'_> {
 
 impl Mirrored for Head<'_> {
     fn field(&self, name: &str) -> Field<'_> {
-        Field::new(self.headers.get_all(name).iter().map(HeaderValue::as_bytes))
+        // A look at each costs less than to make a name of the map's own kind.
+        let named = self.headers.iter();
+        let named = named.filter(|(own, _)| own.as_str().eq_ignore_ascii_case(name));
+        Field::new(named.map(|(_, value)| value.as_bytes()))
     }
 
     fn principal(&self) -> Option<&Principal> {

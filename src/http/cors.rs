@@ -10,6 +10,7 @@ use http::header::{
 use http::{HeaderMap, Method, Response, StatusCode};
 
 use super::Body;
+use super::headers::add;
 
 /// What is to be done about it where it is switched on.
 pub(super) struct Cors {
@@ -30,25 +31,31 @@ fn preflight(method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let answers = response.headers_mut();
-    answers.append(
+    add(
+        answers,
         ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("GET, POST, DELETE"),
     );
     // The parameters of tools make names that no list knows beforehand.
     if let Some(names) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
-        answers.append(ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
+        add(answers, ACCESS_CONTROL_ALLOW_HEADERS, names.clone());
     }
-    answers.append(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("86400"));
+    add(
+        answers,
+        ACCESS_CONTROL_MAX_AGE,
+        HeaderValue::from_static("86400"),
+    );
     Some(response)
 }
 
 /// Lets the page read a response. Its origin has been checked.
 fn open(response: &mut Response<Body>, origin: HeaderValue) {
     let headers = response.headers_mut();
-    headers.append(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-    headers.append(
+    add(headers, ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    add(
+        headers,
         ACCESS_CONTROL_EXPOSE_HEADERS,
         HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"),
     );
-    headers.append(VARY, HeaderValue::from_static("Origin"));
+    add(headers, VARY, HeaderValue::from_static("Origin"));
 }

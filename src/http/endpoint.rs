@@ -12,14 +12,15 @@ use super::accepts::Accepts;
 use super::authorize::{self, Authorizer, Challenge, Head, ProtectedResource, Published};
 use super::cors::{self, Cors};
 use super::events::EventStore;
+use super::headers::add;
 use super::origin::Origins;
 use super::post::{self, Begun};
 use super::resume::{Resume, Resumption};
 use super::session::{self, Sessions};
-use crate::era;
+use crate::era::{self, Refusal};
 use crate::executor::Spawner;
 use crate::http::Service;
-use crate::protocol::jsonrpc::RpcError;
+use crate::protocol::jsonrpc::{Id, RpcError};
 use crate::server::dispatch::Caller;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::Signal;
@@ -319,7 +320,7 @@ impl Endpoint {
             let mut response = match begun {
                 Begun::Done(response) => response,
                 Begun::Running(waiting) => waiting.wait(&signal).await,
-                Begun::Batch(batch) => batch.wait(&signal).await,
+                Begun::Batch(response) => response.await,
             };
             if let Some((cors, origin)) = origin {
                 (cors.open)(&mut response, origin);
@@ -432,7 +433,8 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
 pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Body::full(text));
     *response.status_mut() = status;
-    response.headers_mut().append(
+    add(
+        response.headers_mut(),
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
@@ -442,7 +444,7 @@ pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
 fn not_allowed(allowed: &'static str) -> Response<Body> {
     let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
     let headers = response.headers_mut();
-    headers.append(ALLOW, HeaderValue::from_static(allowed));
+    add(headers, ALLOW, HeaderValue::from_static(allowed));
     response
 }
 
@@ -451,15 +453,23 @@ pub(super) fn json(status: u16, body: Vec<u8>) -> Response<Body> {
     let mut response = Response::new(Body::full(body));
     *response.status_mut() =
         StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response
-        .headers_mut()
-        .append(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let kind = HeaderValue::from_static("application/json");
+    add(response.headers_mut(), CONTENT_TYPE, kind);
     response
 }
 
+/// A response with an error. Out of line, since most requests are served.
+#[cold]
+#[inline(never)]
+pub(super) fn refused(id: Option<&Id>, refusal: Refusal) -> Response<Body> {
+    json(refusal.status, era::refuse(id, &refusal.error))
+}
+
 /// A response with an error that names no request.
-pub(super) fn anonymous(status: u16, error: &RpcError) -> Response<Body> {
-    json(status, era::refuse(None, error))
+#[cold]
+#[inline(never)]
+pub(super) fn anonymous(status: u16, error: RpcError) -> Response<Body> {
+    refused(None, Refusal::new(status, error))
 }
 
 /// An accepted message that has no answer.

@@ -28,16 +28,16 @@ impl Origins {
     /// Checks a request; the error says what is not allowed.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), String> {
         // HTTP/1.0 knows requests without a host; browsers send none such.
-        for host in headers.get_all(HOST).iter().filter(|_| !self.any_host) {
+        for host in headers.get_all(&HOST).iter().filter(|_| !self.any_host) {
             let host = text(host);
             if !self.is_host(name_of(&host)) {
-                return Err(format!("host {host:?} is not allowed"));
+                return Err(not_allowed("host", &host));
             }
         }
-        for origin in headers.get_all(ORIGIN).iter().filter(|_| !self.any_origin) {
+        for origin in headers.get_all(&ORIGIN).iter().filter(|_| !self.any_origin) {
             let origin = text(origin);
             if !self.is_origin(&origin) {
-                return Err(format!("origin {origin:?} is not allowed"));
+                return Err(not_allowed("origin", &origin));
             }
         }
         Ok(())
@@ -57,6 +57,11 @@ impl Origins {
         // A page of the very host that is served is no stranger.
         rest.is_some_and(|rest| !rest.contains(['/', '@', '?', '#']) && self.is_host(name_of(rest)))
     }
+}
+
+#[cold]
+fn not_allowed(what: &str, name: &str) -> String {
+    format!("{what} {name:?} is not allowed")
 }
 
 /// Bytes beyond ASCII stay what they are: unequal to every name that is allowed.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use super::Body;
 use super::accepts::Accepts;
 use super::authorize::Head;
-use super::endpoint::{Inner, accepted, accepts, anonymous, json, plain};
+use super::endpoint::{Inner, accepted, accepts, anonymous, json, plain, refused};
 use super::session::{self, Found, Session};
 use super::sse::{self, Events};
 use crate::era::{self, Around, Refusal, Route, modern};
@@ -30,7 +30,8 @@ const PATIENCE: &str = "smol-mcp: the head of the response is due";
 pub(super) enum Begun {
     Done(Response<Body>),
     Running(Waiting),
-    Batch(Batch),
+    /// Boxed, since batches are rare.
+    Batch(Pin<Box<dyn Future<Output = Response<Body>> + Send>>),
 }
 
 /// A call whose answer is not there yet.
@@ -153,7 +154,7 @@ pub(super) fn begin(
         Ok(Message::Response(response)) => Begun::Done(post.response(response)),
         Ok(Message::Batch(elements)) => post.batch(&elements),
         Err(Malformed { id, error, .. }) => {
-            Begun::Done(json(400, era::refuse(id.as_ref(), &error)))
+            Begun::Done(refused(id.as_ref(), Refusal::new(400, error)))
         }
     }
 }
@@ -216,7 +217,7 @@ impl Post<'_> {
         };
         let route = match era::route(&request, around, &self.endpoint.server.0.offers) {
             Ok(route) => route,
-            Err(refusal) => return Begun::Done(refused(&request, &refusal)),
+            Err(refusal) => return Begun::Done(refused_call(&request, refusal)),
         };
         match (route, found) {
             (Route::Handshake, _) => {
@@ -245,7 +246,7 @@ impl Post<'_> {
     fn refuse_session(&self, request: &Request<'_>, found: &Found) -> Option<Response<Body>> {
         if matches!(found, Found::Unknown) {
             let ended = Refusal::new(404, session::ended());
-            return Some(refused(request, &ended));
+            return Some(refused_call(request, ended));
         }
         let missing = self.endpoint.sessions.is_some() && matches!(found, Found::None);
         let refusal = match era::legacy::http_version(self.head, found.version()) {
@@ -253,7 +254,7 @@ impl Post<'_> {
             Ok(_) if missing => Refusal::new(400, session::unnamed()),
             Ok(_) => return None,
         };
-        Some(refused(request, &refusal))
+        Some(refused_call(request, refusal))
     }
 
     fn run_in(&self, session: Arc<Session>, request: Request<'_>, route: Route) -> Begun {
@@ -312,7 +313,7 @@ impl Post<'_> {
             Found::Session(session) => {
                 let version = session.peer.legacy_version();
                 if let Err(refusal) = era::legacy::http_version(self.head, version) {
-                    return anonymous(refusal.status, &refusal.error);
+                    return refused(None, refusal);
                 }
                 dispatch::respond(&session.peer, response);
                 accepted()
@@ -320,7 +321,7 @@ impl Post<'_> {
             Found::Unknown => session::gone(None),
             Found::None => {
                 let text = "Invalid request: a response to nothing";
-                anonymous(400, &RpcError::invalid_request(text))
+                anonymous(400, RpcError::invalid_request(text))
             }
         }
     }
@@ -333,7 +334,7 @@ impl Post<'_> {
                     dispatch::notify(&self.endpoint.crowd, notification);
                     accepted()
                 }
-                Err(refusal) => anonymous(refusal.status, &refusal.error),
+                Err(refusal) => refused(None, refusal),
             };
         }
         let found = session::find(self.endpoint, self.head);
@@ -341,11 +342,11 @@ impl Post<'_> {
             return session::gone(None);
         }
         if let Err(refusal) = era::legacy::http_version(self.head, found.version()) {
-            return anonymous(refusal.status, &refusal.error);
+            return refused(None, refusal);
         }
         match found {
             Found::Session(session) => dispatch::notify(&session.peer, notification),
-            _ if self.endpoint.sessions.is_some() => return anonymous(400, &session::unnamed()),
+            _ if self.endpoint.sessions.is_some() => return anonymous(400, session::unnamed()),
             _ => dispatch::notify(&self.endpoint.crowd, notification),
         }
         accepted()
@@ -384,7 +385,7 @@ impl Post<'_> {
         }
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),
-            false => Begun::Batch(batch),
+            false => Begun::Batch(Box::pin(batch.wait(self.caller.signal.clone()))),
         }
     }
 }
@@ -403,12 +404,10 @@ fn has_claim(element: &RawValue) -> bool {
     }
 }
 
-fn refused(request: &Request<'_>, refusal: &Refusal) -> Response<Body> {
+#[cold]
+fn refused_call(request: &Request<'_>, refusal: Refusal) -> Response<Body> {
     journal::refused(&request.method, &request.id, &refusal.error);
-    json(
-        refusal.status,
-        era::refuse(Some(&request.id), &refusal.error),
-    )
+    refused(Some(&request.id), refusal)
 }
 
 /// A response with one message, in the form that the client takes. An error with a status of its own is always JSON.
@@ -546,7 +545,7 @@ enum Event {
 }
 
 /// The answers of a batch, as far as they are there.
-pub(super) struct Batch {
+struct Batch {
     answers: Vec<Vec<u8>>,
     calls: Vec<Guard>,
     accepts: Accepts,
@@ -572,14 +571,17 @@ impl Batch {
                 .for_each(|answer| sse::push(&mut out, answer));
             return sse::response(Body::full(out));
         }
-        let mut body = b"[".to_vec();
-        body.extend_from_slice(&self.answers.join(&b","[..]));
+        let mut body = Vec::new();
+        for answer in &self.answers {
+            body.push(if body.is_empty() { b'[' } else { b',' });
+            body.extend_from_slice(answer);
+        }
         body.push(b']');
         json(200, body)
     }
 
     /// Waits for all that is missing. Messages that would precede an answer have no place in an array.
-    pub(super) async fn wait(mut self, signal: &Signal) -> Response<Body> {
+    async fn wait(mut self, signal: Signal) -> Response<Body> {
         let mut wait = Some(signal.aborted());
         for mut call in std::mem::take(&mut self.calls) {
             while call.call().is_some() {

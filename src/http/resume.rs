@@ -178,7 +178,7 @@ impl Resume for Resumption {
     ) -> Response<Body> {
         let unknown = || {
             let text = "Invalid request: Last-Event-ID is unknown";
-            anonymous(400, &RpcError::invalid_request(text))
+            anonymous(400, RpcError::invalid_request(text))
         };
         let Some(id) = id.to_str().ok().and_then(EventId::parse) else {
             return unknown();

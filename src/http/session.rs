@@ -2,7 +2,6 @@
 //!
 //! (MCP 2025-11-25, basic/transports, "Session Management")
 
-use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::AtomicU64;
@@ -17,12 +16,13 @@ use http::{HeaderMap, Response, StatusCode};
 use super::Body;
 use super::accepts::Accepts;
 use super::authorize::Head;
-use super::endpoint::{Inner, accepts, anonymous, json, plain};
+use super::endpoint::{Inner, accepts, anonymous, plain, refused};
 use super::flow::Carrier;
+use super::headers::add;
 use super::post::whole;
 use super::resume::Flows;
 use super::sse::{self, Pulse};
-use crate::era::{self, Route};
+use crate::era::{self, Refusal, Route};
 use crate::protocol::Version;
 use crate::protocol::jsonrpc::{Id, Request, RpcError};
 use crate::random;
@@ -30,8 +30,8 @@ use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal, Wait};
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// Sessions are looked through for idle ones at most this often.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -45,7 +45,8 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct Table {
-    by_id: HashMap<Arc<str>, Arc<Session>>,
+    /// By the number that the name is, so that finding one takes no collection of another kind. Sorted.
+    sessions: Vec<(u128, Arc<Session>)>,
     swept: Option<Instant>,
 }
 
@@ -105,7 +106,7 @@ impl Sessions {
 
     fn get(&self, endpoint: &Inner, id: &str) -> Option<Arc<Session>> {
         self.sweep(endpoint, SWEEP.min(self.idle));
-        let session = self.table().by_id.get(id).cloned()?;
+        let session = self.table().get(number(id)?)?;
         if session.is_idle(self.idle) {
             self.remove(id);
             session.end(endpoint);
@@ -122,7 +123,7 @@ impl Sessions {
         }
         table.swept = Some(Instant::now());
         let mut ended = Vec::new();
-        table.by_id.retain(|_, session| {
+        table.sessions.retain(|(_, session)| {
             let idle = session.is_idle(self.idle);
             if idle {
                 ended.push(session.clone());
@@ -136,19 +137,35 @@ impl Sessions {
     /// Enters a session, unless there are too many.
     fn insert(&self, session: Session) -> bool {
         let mut table = self.table();
-        let room = table.by_id.len() < self.most;
-        if room {
-            table.by_id.insert(session.id.clone(), Arc::new(session));
+        let room = table.sessions.len() < self.most;
+        if let (true, Some(number)) = (room, number(&session.id)) {
+            let (Ok(at) | Err(at)) = table.place(number);
+            table.sessions.insert(at, (number, Arc::new(session)));
         }
         room
     }
 
-    fn remove(&self, id: &str) -> Option<Arc<Session>> {
-        self.table().by_id.remove(id)
+    fn remove(&self, id: &str) {
+        let mut table = self.table();
+        if let Some(Ok(at)) = number(id).map(|number| table.place(number)) {
+            table.sessions.remove(at);
+        }
     }
 
     fn is_full(&self) -> bool {
-        self.table().by_id.len() >= self.most
+        self.table().sessions.len() >= self.most
+    }
+}
+
+impl Table {
+    fn place(&self, number: u128) -> Result<usize, usize> {
+        self.sessions
+            .binary_search_by_key(&number, |(number, _)| *number)
+    }
+
+    fn get(&self, number: u128) -> Option<Arc<Session>> {
+        let at = self.place(number).ok()?;
+        Some(self.sessions[at].1.clone())
     }
 }
 
@@ -210,7 +227,7 @@ impl Session {
 
 /// Finds the session that a request names.
 pub(super) fn find(endpoint: &Inner, head: &Head<'_>) -> Found {
-    let (Some(sessions), Some(id)) = (&endpoint.sessions, head.headers.get(SESSION_ID)) else {
+    let (Some(sessions), Some(id)) = (&endpoint.sessions, head.headers.get(&SESSION_ID)) else {
         return Found::None;
     };
     match id.to_str().ok().and_then(|id| sessions.get(endpoint, id)) {
@@ -225,19 +242,26 @@ pub(super) fn find(endpoint: &Inner, head: &Head<'_>) -> Found {
 
 /// Refuses a request that names two sessions, or two places to continue from: nobody knows which one is meant.
 pub(super) fn refuse_repeated(headers: &HeaderMap) -> Option<Response<Body>> {
-    let once = [
-        ("Mcp-Session-Id", SESSION_ID),
-        ("Last-Event-ID", LAST_EVENT_ID),
-    ];
-    let repeated = |name: &HeaderName| headers.get_all(name).iter().nth(1).is_some();
-    let (name, _) = once.into_iter().find(|(_, header)| repeated(header))?;
+    let is_repeated = |name: &HeaderName| headers.get_all(name).iter().nth(1).is_some();
+    let name = if is_repeated(&SESSION_ID) {
+        "Mcp-Session-Id"
+    } else if is_repeated(&LAST_EVENT_ID) {
+        "Last-Event-ID"
+    } else {
+        return None;
+    };
+    Some(repeated(name))
+}
+
+#[cold]
+fn repeated(name: &str) -> Response<Body> {
     let text = format!("Invalid request: {name} appears twice");
-    Some(anonymous(400, &RpcError::invalid_request(text)))
+    anonymous(400, RpcError::invalid_request(text))
 }
 
 /// The answer to a request of a session that is no more.
 pub(super) fn gone(id: Option<&Id>) -> Response<Body> {
-    json(404, era::refuse(id, &ended()))
+    refused(id, Refusal::new(404, ended()))
 }
 
 /// The error for whoever names a session that is not, or not any more.
@@ -263,21 +287,24 @@ pub(super) fn begin(
     };
     if matches!(find(endpoint, head), Found::Session(_)) {
         let error = RpcError::invalid_request("Invalid request: already initialized");
-        return json(400, era::refuse(Some(&request.id), &error));
+        return refused(Some(&request.id), Refusal::new(400, error));
     }
-    let too_many = || RpcError::new(RpcError::INTERNAL_ERROR, "Too many sessions");
+    let too_many = || {
+        let error = RpcError::new(RpcError::INTERNAL_ERROR, "Too many sessions");
+        Refusal::new(503, error)
+    };
     sessions.sweep(endpoint, SWEEP.min(sessions.idle));
     if sessions.is_full() {
         sessions.sweep(endpoint, Duration::ZERO);
         if sessions.is_full() {
-            return json(503, era::refuse(Some(&request.id), &too_many()));
+            return refused(Some(&request.id), too_many());
         }
     }
     let name = match new_id() {
         Ok(name) => name,
         Err(err) => {
             log::error!("no random bytes for a session: {err}");
-            return json(500, era::refuse(Some(&request.id), &RpcError::internal()));
+            return refused(Some(&request.id), Refusal::new(500, RpcError::internal()));
         }
     };
     let peer = Peer::new(&endpoint.server.0, Kind::Session);
@@ -285,9 +312,9 @@ pub(super) fn begin(
     let mut response = shake_hands(&peer, accepts, request, caller);
     if peer.legacy_version().is_some() {
         let value = HeaderValue::from_str(&name).expect("hexadecimal digits");
-        response.headers_mut().append(SESSION_ID, value);
+        add(response.headers_mut(), SESSION_ID.clone(), value);
         if !sessions.insert(Session::new(name.into(), head.owner(), peer)) {
-            return json(503, era::refuse(Some(&id), &too_many()));
+            return refused(Some(&id), too_many());
         }
     }
     response
@@ -301,24 +328,49 @@ fn shake_hands(
 ) -> Response<Body> {
     match dispatch::run(peer, request, Route::Handshake, None, caller) {
         Intake::Answer(answer) => whole(accepts, answer.status, answer.body),
-        Intake::Silent | Intake::Call(_) => json(500, era::refuse(None, &RpcError::internal())),
+        Intake::Silent | Intake::Call(_) => anonymous(500, RpcError::internal()),
     }
 }
 
 /// 128 random bits: nobody guesses another's.
 fn new_id() -> io::Result<String> {
     let bytes = random::bytes::<16>()?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut name = String::with_capacity(32);
+    for byte in bytes {
+        for digit in [usize::from(byte >> 4), usize::from(byte & 15)] {
+            name.push_str(&DIGITS[digit..=digit]);
+        }
+    }
+    Ok(name)
+}
+
+const DIGITS: &str = "0123456789abcdef";
+
+/// The number that a name is; `None` for what is no name of ours.
+fn number(id: &str) -> Option<u128> {
+    if id.len() != 32 {
+        return None;
+    }
+    let mut number = 0;
+    for byte in id.bytes() {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            _ => return None,
+        };
+        number = number << 4 | u128::from(digit);
+    }
+    Some(number)
 }
 
 /// Finds the session of a GET or DELETE, which is nothing without one.
 fn find_named(endpoint: &Inner, head: &Head<'_>) -> Result<Arc<Session>, Box<Response<Body>>> {
     let found = find(endpoint, head);
     if let Err(refusal) = era::legacy::http_version(head, found.version()) {
-        return Err(anonymous(refusal.status, &refusal.error).into());
+        return Err(refused(None, refusal).into());
     }
     match found {
-        Found::None => Err(anonymous(400, &unnamed()).into()),
+        Found::None => Err(anonymous(400, unnamed()).into()),
         Found::Unknown => Err(gone(None).into()),
         Found::Session(session) => Ok(session),
     }
@@ -337,7 +389,7 @@ pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Resp
         Err(refusal) => return *refusal,
     };
     let store = endpoint.store.as_deref();
-    if let (Some(store), Some(id)) = (store, head.headers.get(LAST_EVENT_ID)) {
+    if let (Some(store), Some(id)) = (store, head.headers.get(&LAST_EVENT_ID)) {
         return store.resume(endpoint, session, id, signal);
     }
     let log = store.map(|store| store.log(&session, endpoint.retry));

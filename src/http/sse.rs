@@ -11,6 +11,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 
 use super::Body;
 use super::flow::Carrier;
+use super::headers::add;
 use super::post::Guard;
 use crate::server::outlet::Next;
 use crate::signal::{Reason, Signal, Wait};
@@ -35,9 +36,14 @@ pub(super) fn push(out: &mut Vec<u8>, message: &[u8]) {
 pub(super) fn response(body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
-    headers.append(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.append(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.append(
+    add(
+        headers,
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream"),
+    );
+    add(headers, CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    add(
+        headers,
         HeaderName::from_static("x-accel-buffering"),
         HeaderValue::from_static("no"),
     );

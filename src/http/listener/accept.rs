@@ -125,7 +125,7 @@ impl<S: Service> Acceptor<S> {
         let Some(listening) = &self.socket else {
             return Ok(Accepted::Nobody);
         };
-        let (fd, peer) = match accept(listening, self.seats.options().peer_addr) {
+        let (fd, peer) = match accept(listening, self.seats.options().peer_addr.is_some()) {
             Ok(accepted) => accepted,
             Err(Errno::AGAIN) => return Ok(Accepted::Nobody),
             Err(err @ (Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM)) => {

@@ -43,9 +43,9 @@ impl Answer {
             response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         }
-        let (parts, body) = response.into_parts();
+        let body = std::mem::take(response.body_mut());
         let bodiless = matches!(
-            parts.status,
+            response.status(),
             StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
         );
         let framing = match &body.0 {
@@ -56,8 +56,10 @@ impl Answer {
             Repr::Stream(_) if terms.old => Framing::Close,
             Repr::Stream(_) => Framing::Chunked,
         };
-        let keep_alive =
-            keep_alive && terms.keep_alive && framing != Framing::Close && !closes(&parts.headers);
+        let keep_alive = keep_alive
+            && terms.keep_alive
+            && framing != Framing::Close
+            && !closes(response.headers());
 
         let mut answer = Self {
             out: take_spare(),
@@ -68,7 +70,8 @@ impl Answer {
             keep_alive,
             stalled: false,
         };
-        encode::append_head(&mut answer.out, &parts, framing, terms, keep_alive);
+        encode::append_head(&mut answer.out, &response, framing, terms, keep_alive);
+        drop(response);
         if bodiless || terms.head_only {
             return answer;
         }

@@ -147,8 +147,8 @@ impl Connection {
                 if self.limited.take().is_some() {
                     self.seat.unlimit();
                 }
-                if let Some(peer) = &self.peer {
-                    request.extensions_mut().insert(**peer);
+                if let (Some(tell), Some(peer)) = (self.seat.options().peer_addr, &self.peer) {
+                    tell(request.extensions_mut(), **peer);
                 }
                 return Poll::Ready(Ok((request, terms)));
             }

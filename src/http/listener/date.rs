@@ -25,6 +25,7 @@ pub(crate) fn append_now(out: &mut Vec<u8>) {
 }
 
 /// Writes seconds since 1970 as `Sun, 06 Nov 1994 08:49:37 GMT`.
+#[cold]
 fn format(seconds: u64) -> [u8; LENGTH] {
     const DAYS: [&[u8; 3]; 7] = [b"Thu", b"Fri", b"Sat", b"Sun", b"Mon", b"Tue", b"Wed"];
     const MONTHS: [&[u8; 3]; 12] = [
@@ -63,6 +64,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     }
 }
 
+#[inline(never)]
 fn digits(place: &mut [u8], mut value: u64) {
     for digit in place.iter_mut().rev() {
         *digit = b'0' + (value % 10) as u8;

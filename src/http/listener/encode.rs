@@ -1,11 +1,12 @@
 //! Responses as bytes.
 
 use http::header::{self, HeaderMap, HeaderName};
-use http::{StatusCode, response};
+use http::{Response, StatusCode};
 
 use super::date;
 use super::reader::Terms;
 use super::refusal::Refusal;
+use crate::http::Body;
 
 /// How the body of a response is framed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,25 +28,26 @@ pub(crate) const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 /// left out. Only the length that the answer to a HEAD tells is taken over.
 pub(crate) fn append_head(
     out: &mut Vec<u8>,
-    parts: &response::Parts,
+    response: &Response<Body>,
     framing: Framing,
     terms: Terms,
     keep_alive: bool,
 ) {
-    append_status(out, parts.status);
-    for (name, value) in &parts.headers {
+    let headers = response.headers();
+    append_status(out, response.status());
+    for (name, value) in headers {
         if !is_ours(name) {
             append_line(out, name.as_str(), value.as_bytes());
         }
     }
-    if !parts.headers.contains_key(header::DATE) {
+    if !headers.contains_key(header::DATE) {
         out.extend_from_slice(b"date: ");
         date::append_now(out);
         out.extend_from_slice(b"\r\n");
     }
     match framing {
         Framing::Length(length) => {
-            let length = told_length(&parts.headers, terms).unwrap_or(length);
+            let length = told_length(headers, terms).unwrap_or(length);
             out.extend_from_slice(b"content-length: ");
             append_number(out, length);
             out.extend_from_slice(b"\r\n");
@@ -125,17 +127,13 @@ fn told_length(headers: &HeaderMap, terms: Terms) -> Option<u64> {
 }
 
 fn append_number(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
+    let start = out.len();
+    let digits = value.checked_ilog10().unwrap_or(0) as usize + 1;
+    out.resize(start + digits, 0);
+    for digit in out[start..].iter_mut().rev() {
+        *digit = b'0' + (value % 10) as u8;
         value /= 10;
-        if value == 0 {
-            break;
-        }
     }
-    out.extend_from_slice(&digits[at..]);
 }
 
 fn append_hex(out: &mut Vec<u8>, value: usize) {

@@ -7,6 +7,7 @@ use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Uri, Version};
 
 use super::refusal::Refusal;
+use crate::http::headers::add;
 
 /// The most header lines that any option can allow.
 pub(crate) const MOST_HEADERS: usize = 256;
@@ -37,7 +38,21 @@ impl Head {
     ///
     /// All header values share one copy of the head.
     pub(crate) fn parse(bytes: &[u8], most_headers: usize) -> Result<Self, Refusal> {
-        let bytes = Bytes::copy_from_slice(bytes);
+        // Filled in place, so that there is one place to drop it when it is refused.
+        let mut head = Self {
+            method: Method::GET,
+            uri: Uri::default(),
+            headers: HeaderMap::new(),
+            version: Version::HTTP_11,
+            framing: Framing::Length(0),
+            keep_alive: false,
+            expects_continue: false,
+        };
+        head.fill(Bytes::copy_from_slice(bytes), most_headers)?;
+        Ok(head)
+    }
+
+    fn fill(&mut self, bytes: Bytes, most_headers: usize) -> Result<(), Refusal> {
         let mut slots = [const { MaybeUninit::uninit() }; MOST_HEADERS];
         let slots = &mut slots[..most_headers.min(MOST_HEADERS)];
         let mut parsed = httparse::Request::new(&mut []);
@@ -45,16 +60,15 @@ impl Head {
             .parse_request_with_uninit_headers(&mut parsed, &bytes, slots)
             .map_err(refuse)?;
 
-        let method = Method::from_bytes(parsed.method.unwrap_or_default().as_bytes())
+        self.method = Method::from_bytes(parsed.method.unwrap_or_default().as_bytes())
             .map_err(|_| Refusal::bad("the method is malformed"))?;
-        let version = match parsed.version {
-            Some(0) => Version::HTTP_10,
-            _ => Version::HTTP_11,
-        };
+        if parsed.version == Some(0) {
+            self.version = Version::HTTP_10;
+        }
         let target = bytes.slice_ref(parsed.path.unwrap_or_default().as_bytes());
-        let uri = parse_target(&method, target)?;
+        self.uri = parse_target(&self.method, target)?;
 
-        let mut headers = HeaderMap::with_capacity(parsed.headers.len());
+        self.headers.reserve(parsed.headers.len());
         let mut facts = Facts::default();
         for line in &*parsed.headers {
             let name = HeaderName::from_bytes(line.name.as_bytes())
@@ -62,12 +76,10 @@ impl Head {
             facts.note(&name, line.value)?;
             let value = HeaderValue::from_maybe_shared(bytes.slice_ref(line.value))
                 .map_err(|_| Refusal::bad("a header value is malformed"))?;
-            headers.append(name, value);
+            add(&mut self.headers, name, value);
         }
-        let mut head = facts.into_head(method, uri, version)?;
-        head.headers = headers;
-        head.settle_host()?;
-        Ok(head)
+        facts.judge(self)?;
+        self.settle_host()
     }
 
     /// Makes `Host` agree with a target in absolute form, whose authority counts (RFC 9112, section 3.2.2).
@@ -77,7 +89,7 @@ impl Head {
                 .map_err(|_| Refusal::bad("the request target is malformed"))?;
             match self.headers.get_mut(header::HOST) {
                 Some(named) => *named = host,
-                None => _ = self.headers.append(header::HOST, host),
+                None => add(&mut self.headers, header::HOST, host),
             }
         }
         Ok(())
@@ -129,13 +141,13 @@ impl Facts {
         Ok(())
     }
 
-    /// Judges the lines together. The headers themselves are left to the caller.
-    fn into_head(self, method: Method, uri: Uri, version: Version) -> Result<Head, Refusal> {
-        let modern = version == Version::HTTP_11;
+    /// Judges the lines together.
+    fn judge(self, head: &mut Head) -> Result<(), Refusal> {
+        let modern = head.version == Version::HTTP_11;
         if modern && !self.host {
             return Err(Refusal::bad("the Host header is missing"));
         }
-        let framing = match (self.chunked, self.length) {
+        head.framing = match (self.chunked, self.length) {
             (true, Some(_)) => {
                 return Err(Refusal::bad("both Content-Length and Transfer-Encoding"));
             }
@@ -148,18 +160,12 @@ impl Facts {
         if modern && self.expects_unknown {
             return Err(Refusal::new(417, "the expectation is not known"));
         }
-        if method == Method::CONNECT {
+        if head.method == Method::CONNECT {
             return Err(Refusal::new(501, "this is not a proxy"));
         }
-        Ok(Head {
-            method,
-            uri,
-            headers: HeaderMap::new(),
-            version,
-            framing,
-            keep_alive: !self.close && (modern || self.keep_alive),
-            expects_continue: modern && self.expects_continue,
-        })
+        head.keep_alive = !self.close && (modern || self.keep_alive);
+        head.expects_continue = modern && self.expects_continue;
+        Ok(())
     }
 }
 
@@ -243,17 +249,16 @@ fn check_coding(value: &[u8]) -> Result<(), Refusal> {
     if value.eq_ignore_ascii_case(b"chunked") {
         return Ok(());
     }
-    let codings: Vec<&[u8]> = elements(value).collect();
-    match codings.split_last() {
-        Some((last, others))
-            if last.eq_ignore_ascii_case(b"chunked")
-                && !others.is_empty()
-                && others.iter().all(|coding| {
-                    !coding.is_empty()
-                        && coding.iter().copied().all(super::scan::is_token)
-                        && !coding.eq_ignore_ascii_case(b"chunked")
-                        && !coding.eq_ignore_ascii_case(b"identity")
-                }) =>
+    let is_other = |coding: &[u8]| {
+        !coding.is_empty()
+            && coding.iter().copied().all(super::scan::is_token)
+            && !coding.eq_ignore_ascii_case(b"chunked")
+            && !coding.eq_ignore_ascii_case(b"identity")
+    };
+    let last_comma = value.iter().rposition(|&byte| byte == b',');
+    match last_comma.map(|at| (&value[..at], value[at + 1..].trim_ascii())) {
+        Some((others, last))
+            if last.eq_ignore_ascii_case(b"chunked") && elements(others).all(is_other) =>
         {
             Err(Refusal::new(501, "the transfer coding is not known"))
         }

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Extensions;
 use smol::Executor;
 
+use super::PeerAddr;
 use super::head::MOST_HEADERS;
 use super::reader::Limits;
 
@@ -33,7 +35,8 @@ pub struct Options {
     pub(super) write_timeout: Duration,
     pub(super) max_connections: usize,
     pub(super) half_close: bool,
-    pub(super) peer_addr: bool,
+    /// What tells a request its client, if that is wanted. A function, so that other programs do not carry it.
+    pub(super) peer_addr: Option<fn(&mut Extensions, PeerAddr)>,
     pub(super) executor: Option<Arc<Executor<'static>>>,
 }
 
@@ -52,7 +55,7 @@ impl Options {
             write_timeout: Duration::from_secs(30),
             max_connections: 10_000,
             half_close: false,
-            peer_addr: false,
+            peer_addr: None,
             executor: None,
         }
     }
@@ -121,7 +124,10 @@ impl Options {
 
     /// Whether requests carry a [`PeerAddr`](super::PeerAddr) in their extensions (no).
     pub fn peer_addr(mut self, wanted: bool) -> Self {
-        self.peer_addr = wanted;
+        self.peer_addr = match wanted {
+            true => Some(|extensions, peer| _ = extensions.insert(peer)),
+            false => None,
+        };
         self
     }
 

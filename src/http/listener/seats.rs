@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Waker};
@@ -186,7 +187,12 @@ impl Seats {
     }
 
     /// Waits until nobody is connected and nothing is accepted. Returns false if that takes longer than `limit`.
-    pub(super) async fn emptied_within(&self, limit: Duration) -> bool {
+    ///
+    /// Boxed, since it happens once.
+    pub(super) fn emptied_within(
+        &self,
+        limit: Duration,
+    ) -> Pin<Box<dyn Future<Output = bool> + Send + '_>> {
         let emptied = async {
             loop {
                 let listener = self.emptied.listen();
@@ -196,11 +202,11 @@ impl Seats {
                 listener.await;
             }
         };
-        let late = async {
+        let late = async move {
             Timer::after(limit).await;
             false
         };
-        futures_lite::future::or(emptied, late).await
+        Box::pin(futures_lite::future::or(emptied, late))
     }
 
     fn free(&self, key: usize) {
