@@ -83,7 +83,7 @@ async fn begin(
 /// assert_eq!(bearer(&headers), Some("abc"));
 /// ```
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let mut values = headers.get_all(&AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return None;
     };

@@ -404,7 +404,7 @@ impl Inner {
     /// The origin of a web page that is to be let read the answer.
     fn cors_origin(&self, headers: &HeaderMap) -> Option<(&'static Cors, HeaderValue)> {
         let cors = self.cors?;
-        let origin = headers.get(ORIGIN)?;
+        let origin = headers.get(&ORIGIN)?;
         let is_served = self.origins.check(headers).is_ok();
         is_served.then(|| (cors, origin.clone()))
     }
@@ -426,7 +426,7 @@ impl fmt::Debug for Endpoint {
 
 /// What the client accepts as a response.
 pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
-    Accepts::of(headers.get_all(ACCEPT).iter().map(HeaderValue::as_bytes))
+    Accepts::of(headers.get_all(&ACCEPT).iter().map(HeaderValue::as_bytes))
 }
 
 /// A response in words, for what is no matter of JSON-RPC.

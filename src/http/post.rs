@@ -166,7 +166,7 @@ fn refuse_form(
     length: usize,
     most: usize,
 ) -> Option<Response<Body>> {
-    let mut kinds = headers.get_all(CONTENT_TYPE).iter();
+    let mut kinds = headers.get_all(&CONTENT_TYPE).iter();
     let kind = kinds.next().map(HeaderValue::as_bytes).unwrap_or_default();
     if kinds.next().is_some() {
         return Some(plain(

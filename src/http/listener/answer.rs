@@ -186,7 +186,7 @@ impl Answer {
 
 /// Whether a service wants the connection closed.
 fn closes(headers: &http::HeaderMap) -> bool {
-    headers.get_all(header::CONNECTION).iter().any(|value| {
+    headers.get_all(&header::CONNECTION).iter().any(|value| {
         let mut options = value.as_bytes().split(|&byte| byte == b',');
         options.any(|option| option.trim_ascii().eq_ignore_ascii_case(b"close"))
     })

@@ -40,7 +40,7 @@ pub(crate) fn append_head(
             append_line(out, name.as_str(), value.as_bytes());
         }
     }
-    if !headers.contains_key(header::DATE) {
+    if headers.get(&header::DATE).is_none() {
         out.extend_from_slice(b"date: ");
         date::append_now(out);
         out.extend_from_slice(b"\r\n");
@@ -122,7 +122,7 @@ fn told_length(headers: &HeaderMap, terms: Terms) -> Option<u64> {
     if !terms.head_only {
         return None;
     }
-    let value = headers.get(header::CONTENT_LENGTH)?.to_str().ok()?;
+    let value = headers.get(&header::CONTENT_LENGTH)?.to_str().ok()?;
     value.parse().ok()
 }
 
