@@ -22,7 +22,7 @@ type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 #[derive(Clone)]
 enum Way {
-    /// Not kept alive: what is kept by a task on it would be kept for ever.
+    /// Not kept alive: an executor that its own tasks keep is never dropped, and neither are they.
     On(Weak<Executor<'static>>),
     /// A function, so that only programs which start something there are linked with all that it brings.
     Global(fn(Boxed) -> Task<()>),

@@ -21,7 +21,10 @@ use crate::server::inflight::DROPPING;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::{Reason, Signal};
 
-/// How much room a read has at the least.
+/// How much room the first read has: a page, since most messages are smaller, and idle memory counts.
+const FIRST: usize = 4 * 1024;
+
+/// How much room reads have at the least, once one of them has been filled.
 const READ: usize = 16 * 1024;
 
 /// How much may wait to be written before nothing more is read.
@@ -145,6 +148,8 @@ struct Inbox {
     scanned: usize,
     /// The line that is being read is too long, and is thrown away up to its end.
     skipping: bool,
+    /// There may have been more to read than there was room for.
+    eager: bool,
 }
 
 /// What is to be written.
@@ -190,6 +195,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         let inbox = &mut self.inbox;
         let room = inbox.make_room();
         let count = ready!(Pin::new(&mut self.input).poll_read(cx, room))?;
+        inbox.eager |= count == inbox.buffer.len() - inbox.filled;
         inbox.filled += count;
         Poll::Ready(Ok(count))
     }
@@ -427,8 +433,9 @@ impl Inbox {
             self.buffer.truncate(READ);
             self.buffer.shrink_to(KEPT);
         }
-        if self.buffer.len() < self.filled + READ {
-            self.buffer.resize(self.filled + READ, 0);
+        let least = if self.eager { READ } else { FIRST };
+        if self.buffer.len() < self.filled + least {
+            self.buffer.resize(self.filled + least, 0);
         }
         &mut self.buffer[self.filled..]
     }

@@ -404,6 +404,15 @@ impl Inner {
         }
     }
 
+    /// Waits until no handler runs any more, for as long as a close lets them.
+    #[allow(dead_code)] // Byte streams wait for their own.
+    pub(crate) async fn drained(&self) {
+        let patience = Signal::timeout(self.grace_left().saturating_add(DROPPING));
+        for peer in self.live_peers() {
+            peer.inflight.drained(&patience).await;
+        }
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.closing.signal().is_aborted()
     }

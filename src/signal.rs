@@ -250,7 +250,7 @@
 //! | `any` with a deadline | a clone and a look at the clock; no allocation, no timer, no thread |
 //! | `any` with a signal | a comparison of pointers and a clone; from three sources on one allocation |
 //! | [`Controller::new`] | one allocation of about a hundred bytes |
-//! | waiting, first poll | a place in a list for each source, an allocation each, and one for the first waiter of a source; with a deadline an insertion into a map |
+//! | waiting, first poll | a place in a list for each source, an allocation each, and one for the first waiter of a source; with a deadline a place in a heap |
 //! | waiting, polled again by the same task | as a check |
 //! | firing, nobody ever waited | no lock and no allocation |
 //! | firing | calls every waker once |

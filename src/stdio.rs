@@ -17,9 +17,9 @@ use crate::{Server, lines};
 
 /// Serves the client at the other end of standard input and output, until the end of input or until the server is closed.
 ///
-/// See [`lines::serve`] for what happens then. Pipes, sockets and terminals are waited for by the reactor. A regular file,
-/// or /dev/null, is read and written where the future is polled, a piece at a time; where there is no epoll, on a
-/// blocking thread, and so is everything where there is no Unix.
+/// See [`lines::serve`] for what happens then. Pipes and sockets are waited for by the reactor. So are terminals on Linux, and a
+/// regular file, or /dev/null, is read and written there where the future is polled, a piece at a time. Elsewhere that
+/// happens on a blocking thread, as does everything where there is no Unix.
 ///
 /// Call it once: two readers of one standard input would each get pieces of messages.
 ///

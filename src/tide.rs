@@ -117,7 +117,7 @@ impl Listener {
     /// Ends when `server` is [closed](Server::close): answers leave within its grace, then connections are dropped.
     ///
     /// A tide app may hold more than the server, so that it does not end with it by itself. Connections run on the
-    /// executor of the server then, unless [`Options::executor`](http::Options::executor) names another.
+    /// executor of the server then, if it was given one and [`Options::executor`](http::Options::executor) names no other.
     #[must_use]
     pub fn closes_with(mut self, server: &Server) -> Self {
         self.server = Some(server.clone());

@@ -230,10 +230,7 @@ pub(crate) fn downgrade_definition(version: Version, definition: &str) -> String
     if version < Version::V2025_11_25 {
         definition.remove(&["icons", "execution"]);
     }
-    let of_object = |schema: &str| {
-        let schema: Value = schema.parse().unwrap_or_default();
-        schema["type"] == "object"
-    };
+    let of_object = |schema: &str| Members::read(schema).text("type") == "object";
     let object_schema = definition.get("outputSchema").is_some_and(of_object);
     if version < Version::V2025_06_18 || !object_schema {
         definition.remove(&["outputSchema"]);

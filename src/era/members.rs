@@ -6,11 +6,10 @@ use crate::protocol::jsonrpc::{self, json_text};
 use crate::protocol::meta;
 
 /// The members of an object that this crate has written, by name, each as its text.
-#[derive(Default)]
 pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
 impl<'a> Members<'a> {
-    /// Takes an object apart; anything else has no members.
+    /// Takes an object apart; anything else has no members. Objects of the protocol have fewer than are too many.
     #[inline(never)]
     pub(super) fn read(object: &'a str) -> Self {
         let members = jsonrpc::members(object).unwrap_or_default().into_iter();

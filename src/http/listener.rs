@@ -75,7 +75,7 @@ const DROPPING: Duration = Duration::from_millis(500);
 /// ```
 #[derive(Debug)]
 pub struct Listener {
-    socket: Async<OwnedFd>,
+    socket: OwnedFd,
     address: Option<SocketAddr>,
     seats: Arc<Seats>,
     options: Options,
@@ -138,8 +138,9 @@ impl Listener {
     fn new(socket: OwnedFd, address: Option<SocketAddr>) -> io::Result<Self> {
         // The standard library asks for 128, which a burst of clients overruns.
         rustix::net::listen(&socket, BACKLOG)?;
+        rustix::io::ioctl_fionbio(&socket, true)?;
         Ok(Self {
-            socket: Async::new(socket)?,
+            socket,
             address,
             seats: Arc::new(Seats::new()),
             options: Options::new(),
@@ -189,13 +190,15 @@ impl Listener {
     ///
     /// Dropping the future closes the listening socket and drops all connections, with the calls that run on them.
     pub async fn serve<S: Service>(self, service: S) -> io::Result<()> {
+        // Not before: clients connect while the reactor begins.
+        let socket = Async::new_nonblocking(self.socket)?;
         let mut options = self.options;
         let chosen = options.executor.take();
         self.seats.begin(options);
         let acceptor = |executor| Acceptor {
             executor,
             tcp: self.address.is_some(),
-            socket: Some(self.socket),
+            socket: Some(socket),
             seats: self.seats,
             service: Arc::new(service),
             may_have_clients: true,

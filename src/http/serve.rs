@@ -19,7 +19,7 @@ use crate::executor::{self, Spawner};
 ///
 /// # Cancellation
 ///
-/// Dropping the future closes all connections and drops the handlers that run.
+/// Dropping the future closes all connections, and drops the handlers that run within it.
 ///
 /// # Examples
 ///
@@ -38,8 +38,9 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<(
 
 /// Serves an endpoint on a listener, until the server is [closed](Server::close).
 ///
-/// Connections and handlers run within this future, or on the executor of the server if it was
-/// [given one](crate::Builder::executor). [`Options::executor`](super::Options::executor) names another for connections.
+/// Connections and handlers run within this future, and handlers whose clients have left until a
+/// [close](Server::close) has given them its grace. If the server was [given an executor](crate::Builder::executor), they
+/// run there. [`Options::executor`](super::Options::executor) names another for connections.
 ///
 /// # Errors
 ///
@@ -47,14 +48,22 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<(
 ///
 /// # Cancellation
 ///
-/// Dropping the future closes all connections and drops the handlers that run.
+/// Dropping the future closes all connections, and drops the handlers that run within it.
 pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> {
     let server = endpoint.server().clone();
     executor::within(server.0.executor.clone(), |executor| {
         let listener = listener.with_executor(&executor);
         let spawner = Spawner::on(&executor);
         let service = move |request, signal| endpoint.serve(request, signal, &spawner);
-        serve_with(listener, service, &server)
+        let server = &server;
+        async move {
+            let ended = serve_with(listener, service, server).await;
+            if server.0.is_closed() {
+                // Handlers whose clients have left have the grace, too.
+                server.0.drained().await;
+            }
+            ended
+        }
     })
     .await
 }

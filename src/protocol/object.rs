@@ -4,8 +4,8 @@
 //! its member and whether it is `required`, `optional` (left out when there is nothing to say;
 //! `null` reads as left out), `any` (left out likewise, but `null` is a value) or `local` (never on
 //! the wire). Reading ignores members it does not know, refuses a member that comes twice, and puts
-//! the member's name in front of every complaint. The expansion holds the list of fields and little else: the work is done by the functions of
-//! this module.
+//! the member's name in front of every complaint. The expansion holds the list of fields and little
+//! else: the work is done by the functions of this module.
 
 use std::fmt;
 use std::marker::PhantomData;

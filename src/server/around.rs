@@ -16,11 +16,11 @@ use crate::protocol::ToolResult;
 /// One function that the author runs around calls.
 pub(crate) type Hook = Arc<dyn Fn(Context, Next) -> Work + Send + Sync>;
 
-/// The beginning of a handler.
-pub(crate) type Begin = Box<dyn FnOnce(Context) -> Work + Send>;
+/// A handler that has yet to begin.
+pub(crate) type Handler = Box<dyn FnOnce(Context) -> Work + Send>;
 
 /// Begins a handler inside of the hooks.
-pub(crate) type RunAround = fn(Context, Begin) -> Work;
+pub(crate) type RunAround = fn(Context, Handler) -> Work;
 
 pub(super) fn hook<F, Fut>(around: F) -> Hook
 where
@@ -35,11 +35,11 @@ pub struct Next {
     /// How many hooks stand outside of this.
     depth: usize,
     cx: Context,
-    begin: Begin,
+    begin: Handler,
 }
 
 impl Next {
-    pub(super) fn begin(cx: Context, begin: Begin) -> Work {
+    pub(super) fn begin(cx: Context, begin: Handler) -> Work {
         let depth = 0;
         Self { depth, cx, begin }.start()
     }
@@ -72,7 +72,7 @@ impl Next {
 }
 
 /// Runs the handler; what it panics with is its failure.
-async fn caught(cx: Context, begin: Begin) -> Result<Reply, HandlerError> {
+async fn caught(cx: Context, begin: Handler) -> Result<Reply, HandlerError> {
     let mut work =
         catch_unwind(AssertUnwindSafe(|| begin(cx))).map_err(|panic| panicked(&*panic))?;
     poll_fn(

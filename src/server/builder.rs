@@ -192,7 +192,9 @@ impl Builder {
     /// Says whether clients can subscribe to resources, to be told by [`Server::resource_updated`]. Default: they cannot.
     pub fn subscriptions(mut self, subscriptions: bool) -> Self {
         self.subscriptions = subscriptions;
-        self.methods.serve_resources();
+        if subscriptions {
+            self.methods.serve_resources();
+        }
         self
     }
 

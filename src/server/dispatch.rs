@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::around::Begin;
+use super::around::Handler;
 use super::asks::{Asks, Way, Whose};
-use super::call::{self, Answer, Call};
+use super::call::{Answer, Begin, Call};
 use super::context::Context;
 use super::inflight::Refused;
 use super::journal;
@@ -459,7 +459,7 @@ impl Arrival<'_> {
         &self,
         terms: Terms,
         subject: Arc<str>,
-        handler: Begin,
+        handler: Handler,
     ) -> Result<Intake, Refusal> {
         match self.server().run_around() {
             None => self.begin(terms, subject, handler),
@@ -525,7 +525,7 @@ impl Arrival<'_> {
         } = terms;
         let meta = self.params.get("_meta").map(ToOwned::to_owned);
         let (key, id) = (self.peer.key(&self.id), self.id.clone());
-        let begun = call::Begin {
+        let begun = Begin {
             key,
             id,
             version,

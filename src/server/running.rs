@@ -12,9 +12,9 @@ use super::context::Context;
 use super::failure::HandlerError;
 use super::work::Work;
 use crate::executor::Spawner;
-use crate::signal::{Aborted, Signal, Wait};
+use crate::signal::{Aborted, Reason, Signal, Wait};
 
-/// Begins the handler and polls it where the message was read. What does not end at once goes to the executor.
+/// Begins the handler and polls it where the message was read. What does not end at once becomes a task.
 pub(super) fn begin(call: &Arc<Call>, spawner: &Spawner, begin: impl FnOnce(Context) -> Work) {
     if is_over(call) {
         return;
@@ -122,11 +122,12 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(work) = self.work.take() {
+            // Whoever ran it has ended, which is nobody's failure.
+            self.call.abort(Reason::Closed);
             // Executors abort the process when a future panics while they drop it.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(work)));
-            self.call.settle(Err(HandlerError::broken(
-                "the handler was dropped before its end".into(),
-            )));
+            let reason = self.call.signal.reason().unwrap_or(Reason::Closed);
+            self.call.settle(Err(Aborted::from(reason).into()));
         }
     }
 }

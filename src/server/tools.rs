@@ -61,10 +61,10 @@ pub struct Tool {
     pub(crate) deadline: Option<Duration>,
     /// Looks for arguments that are not named in the schema, if that is wanted.
     strict: Option<Strict>,
-    begin: Begin,
+    beginning: Beginning,
     check: Option<Box<Check>>,
     /// Ends the handler early, if that is wanted.
-    ended: Option<fn(Work, Context) -> Work>,
+    ending: Option<fn(Work, Context) -> Work>,
     input: Schema,
     output: Schema,
     /// What is wrong with the definition, told when the tool is registered.
@@ -78,7 +78,7 @@ pub struct ToolHandler(Box<Handle>);
 type Strict = fn(&Tool, &str) -> Result<(), String>;
 
 /// How a call begins.
-type Begin = fn(&Arc<Tool>, &str, Context) -> Work;
+type Beginning = fn(&Arc<Tool>, &str, Context) -> Work;
 
 type Handle = dyn Fn(&str, Context) -> Work + Send + Sync;
 
@@ -155,9 +155,9 @@ impl Tool {
             header_params: Vec::new(),
             deadline: None,
             strict: None,
-            begin: Self::begin,
+            beginning: Self::begin,
             check: None,
-            ended: None,
+            ending: None,
             input: Schema::default(),
             output: Schema::default(),
             mistake: None,
@@ -290,7 +290,7 @@ impl Tool {
         self.check = Some(Box::new(move |arguments, cx| {
             Box::pin(check(arguments, cx))
         }));
-        self.begin = Self::begin_checked;
+        self.beginning = Self::begin_checked;
         self
     }
 
@@ -300,7 +300,7 @@ impl Tool {
     /// function cannot be dropped: it runs on, and its result is thrown away.
     #[must_use]
     pub fn drop_on_abort(mut self) -> Self {
-        self.ended = Some(|work, cx| Box::pin(async move { cx.signal().run(work).await? }));
+        self.ending = Some(|work, cx| Box::pin(async move { cx.signal().run(work).await? }));
         self
     }
 
@@ -343,9 +343,9 @@ impl Tool {
         if let Err(text) = self.look_at(arguments) {
             return handlers::refuse(text);
         }
-        let work = match self.ended {
-            None => (self.begin)(self, arguments, cx),
-            Some(ended) => ended((self.begin)(self, arguments, cx.clone()), cx),
+        let work = match self.ending {
+            None => (self.beginning)(self, arguments, cx),
+            Some(ending) => ending((self.beginning)(self, arguments, cx.clone()), cx),
         };
         match self.output.is_checked() {
             false => work,

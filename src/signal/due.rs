@@ -93,7 +93,7 @@ impl Due {
         item.waker
     }
 
-    /// Gives back the room that a great number has taken.
+    /// Gives back the room that a great number has taken; that of the slots once nobody waits.
     fn give_back(&mut self) {
         let room = self.heap.capacity();
         if room > KEPT && self.heap.len() < room / 4 {

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -17,7 +17,7 @@ use super::{Input, Output};
 use crate::readiness::{self, Readiness};
 
 pub(super) fn input() -> io::Result<Input> {
-    let file = io::stdin().as_fd().try_clone_to_owned()?;
+    let file = rustix::stdio::stdin().try_clone_to_owned()?;
     let (file, reads) = match kind(&file)? {
         FileType::Socket => (file, Reads::Socket),
         FileType::Fifo => match reopen(&file, OFlags::RDONLY) {
@@ -38,7 +38,7 @@ pub(super) fn input() -> io::Result<Input> {
 }
 
 pub(super) fn output() -> io::Result<Output> {
-    let file = io::stdout().as_fd().try_clone_to_owned()?;
+    let file = rustix::stdio::stdout().try_clone_to_owned()?;
     match kind(&file)? {
         FileType::Socket => Ok(Box::new(Socket(Async::new_nonblocking(file)?))),
         FileType::Fifo => match reopen(&file, OFlags::WRONLY) {

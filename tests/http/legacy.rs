@@ -1,7 +1,8 @@
 //! Legacy clients: which rules a message falls under, sessions, versions, batches.
 
 use crate::common::*;
-use smol_mcp::Limits;
+use smol_mcp::protocol::{ResourceContents, ResourceInfo};
+use smol_mcp::{Limits, Resource};
 
 const SUPPORTED: &str = r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]"#;
 
@@ -570,7 +571,11 @@ fn calls_of_a_session_are_bounded_and_the_crowd_has_64_times_as_many() {
         Stage::with(|builder| {
             let mut limits = Limits::default();
             limits.calls_per_peer = 1;
-            builder.limits(limits)
+            let memo = ResourceInfo::new("memo:///today", "today");
+            let memo = Resource::new(memo, async |uri: String, _| {
+                ResourceContents::text(uri, "Buy milk.")
+            });
+            builder.limits(limits).resource(memo)
         })
     };
     every_way_with(tight, Stage::endpoint, async |stage, serving| {
@@ -590,6 +595,13 @@ fn calls_of_a_session_are_bounded_and_the_crowd_has_64_times_as_many() {
             crowd.push((exchange, stage.playing().await));
         }
         let refused = error("1", -32603, "Too many requests in flight: at most 64");
-        check(serving, &[("one more", Req::play("1"), 503, refused)]).await;
+        let read = Req::modern(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{{"uri":"memo:///today",{META}}}}}"#
+        ));
+        let rows = [
+            ("one more", Req::play("1"), 503, refused.clone()),
+            ("of another kind", read, 503, refused),
+        ];
+        check(serving, &rows).await;
     });
 }

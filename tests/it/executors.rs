@@ -34,8 +34,22 @@ async fn next(told: &Receiver<&'static str>) -> &'static str {
 }
 
 fn server(events: Sender<&'static str>) -> Server {
-    let begun = events.clone();
+    let (begun, endless, failures) = (events.clone(), events.clone(), events.clone());
     Server::builder("threads", "1.0.0")
+        .on_error(move |failure| {
+            eprintln!("{failure:?}");
+            failures.send("failure").unwrap();
+        })
+        .tool(Tool::new("endless", move |_: NoInput| {
+            let guard = Guard(endless.clone());
+            async move {
+                future::yield_now().await;
+                guard.0.send("begun").unwrap();
+                for _ in 0..u64::MAX {
+                    future::yield_now().await;
+                }
+            }
+        }))
         .tool(Tool::new("where", async |_: NoInput| {
             // It has moved to where handlers run that wait.
             future::yield_now().await;
@@ -158,6 +172,18 @@ fn a_serving_future_has_dropped_its_handlers_once_it_is_dropped() {
     assert_eq!(told, ["begun", "dropped"]);
 }
 
+// Whoever serves may end at any time: that is no failure of the handlers.
+#[test]
+fn a_handler_that_is_dropped_with_what_serves_it_is_no_failure() {
+    let (events, told) = mpsc::channel();
+    let server = server(events);
+    beside(&server, async |client| {
+        let _endless = client.start("endless", json!({})).await;
+        assert_eq!(next(&told).await, "begun");
+    });
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), ["dropped"]);
+}
+
 #[test]
 fn an_executor_that_the_server_was_given_is_not_run_by_what_serves() {
     let executor = Arc::new(smol::Executor::new());
@@ -182,14 +208,16 @@ fn an_executor_that_the_server_was_given_is_not_run_by_what_serves() {
 
 #[cfg(feature = "http")]
 mod over_http {
+    use std::net::SocketAddr;
+
     use smol::io::{AsyncReadExt, AsyncWriteExt};
     use smol::net::TcpStream;
-    use smol_mcp::http::{Endpoint, Listener, serve_on};
+    use smol_mcp::http::{Endpoint, Listener, Options, serve_on};
 
     use super::*;
 
     /// Asks on a connection of its own, and returns the answer with its head.
-    async fn post(address: std::net::SocketAddr, tool: &str) -> String {
+    async fn post(address: SocketAddr, tool: &str) -> String {
         let body = json!({
             "jsonrpc": "2.0",
             "id": 1,
@@ -217,7 +245,7 @@ mod over_http {
     }
 
     /// Serves over HTTP within the future that runs the script.
-    fn beside<T>(server: &Server, script: impl AsyncFnOnce(std::net::SocketAddr) -> T) -> T {
+    fn beside<T>(server: &Server, script: impl AsyncFnOnce(SocketAddr) -> T) -> T {
         within("the script", async {
             let listener = Listener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
@@ -239,17 +267,89 @@ mod over_http {
         assert!(answer.contains(&own), "{answer}");
     }
 
+    /// Calls a tool, and hangs up when its handler has begun.
+    async fn begin(address: SocketAddr, tool: &str, told: &Receiver<&'static str>) {
+        let begun = async { assert_eq!(next(told).await, "begun") };
+        let answered = async {
+            post(address, tool).await;
+        };
+        future::or(begun, answered).await;
+    }
+
     #[test]
     fn a_serving_future_has_dropped_its_handlers_once_it_is_dropped() {
+        for tool in ["patient", "endless"] {
+            let (events, told) = mpsc::channel();
+            let server = server(events);
+            beside(&server, async |address| begin(address, tool, &told).await);
+            assert_eq!(told.try_iter().collect::<Vec<_>>(), ["dropped"], "{tool}");
+        }
+    }
+
+    #[test]
+    fn a_handler_whose_client_has_left_has_the_grace_of_a_close() {
         let (events, told) = mpsc::channel();
-        let server = server(events);
-        beside(&server, async |address| {
-            let begun = async { assert_eq!(next(&told).await, "begun") };
-            let answered = async {
-                post(address, "patient").await;
+        let (release, released) = async_channel::bounded::<()>(1);
+        let tidy = move |_: NoInput, cx: Context| {
+            let (guard, released) = (Guard(events.clone()), released.clone());
+            async move {
+                guard.0.send("begun").unwrap();
+                cx.signal().aborted().await;
+                guard.0.send("fired").unwrap();
+                // It has something to clean up, for which it waits.
+                released.recv().await.unwrap();
+                guard.0.send("tidied").unwrap();
+            }
+        };
+        let server = Server::builder("threads", "1.0.0")
+            .tool(Tool::new("tidy", tidy))
+            .build()
+            .unwrap();
+        within("the close", async {
+            let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let script = async {
+                begin(address, "tidy", &told).await;
+                assert_eq!(next(&told).await, "fired");
+                let closed = async {
+                    server.closed().aborted().await;
+                    // By now the listener sees that nobody is connected any more.
+                    for _ in 0..100 {
+                        future::yield_now().await;
+                    }
+                    release.send(()).await.unwrap();
+                };
+                future::zip(server.close(PATIENCE), closed).await;
             };
-            future::or(begun, answered).await;
+            let (served, ()) =
+                future::zip(serve_on(listener, Endpoint::new(&server)), script).await;
+            served.unwrap();
         });
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["dropped"]);
+        let told: Vec<_> = told.try_iter().collect();
+        assert_eq!(told, ["tidied", "dropped"]);
+    }
+
+    #[test]
+    fn with_an_executor_for_connections_handlers_stay_on_the_thread_that_serves() {
+        let (events, _kept) = mpsc::channel();
+        let server = server(events);
+        let executor = Arc::new(smol::Executor::new());
+        let options = Options::new().executor(executor.clone());
+        let (stop, stopped) = async_channel::bounded::<()>(1);
+        let thread = thread::spawn(move || smol::block_on(executor.run(stopped.recv())).is_err());
+        let answer = within("the answer", async {
+            let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let listener = listener.with_options(options);
+            let serving = async {
+                serve_on(listener, Endpoint::new(&server)).await.unwrap();
+                future::pending().await
+            };
+            future::or(post(address, "where"), serving).await
+        });
+        let own = format!("{:?}", thread::current().id());
+        assert!(answer.contains(&own), "{answer}");
+        drop(stop);
+        assert!(thread.join().unwrap());
     }
 }
