@@ -166,7 +166,9 @@ mutant 'run: the future is kept after the error' signal/run.rs \
     'this.future.set(None);
             return Poll::Ready(Err(' 'return Poll::Ready(Err('
 mutant 'alarm: only the first is woken' signal/alarm.rs \
-    'Some(&(at, _)) => first = at,' 'Some(&(at, _)) => { first = at; let _ = first; break }'
+    'woken.push(waker);' 'if woken.is_empty() { woken.push(waker); }'
+mutant 'alarm: a gap in the order is not closed' signal/due.rs \
+    'self.sink(at);' ''
 mutant 'alarm: an earlier deadline does not move it' signal/alarm.rs \
     'if at < alarm.armed {' 'if alarm.armed == NEVER {'
 mutant 'alarm: going off is not noted' signal/alarm.rs \

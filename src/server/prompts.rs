@@ -1,9 +1,7 @@
 //! Prompts: what they are registered with, and how functions fill them.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
 use super::context::Context;
 use super::failure::{AnyError, HandlerError};
@@ -107,14 +105,6 @@ impl Listed for Prompt {
 
     fn definition(&self) -> String {
         json_text(&self.info)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
 }
 

@@ -10,8 +10,25 @@ use crate::era::{self, Stamp};
 use crate::protocol::jsonrpc::RpcError;
 use crate::protocol::{Cache, Version};
 
+/// Something whose type can be asked for again.
+pub(crate) trait Typed: Any + Send + Sync {
+    fn as_any(&self) -> &dyn Any;
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+}
+
+impl<T: Any + Send + Sync> Typed for T {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+}
+
 /// Something that stands in a list.
-pub(crate) trait Listed: Any + Send + Sync {
+pub(crate) trait Listed: Typed {
     /// What it is called in an error: `tool`.
     fn what(&self) -> &'static str;
 
@@ -28,14 +45,16 @@ pub(crate) trait Listed: Any + Send + Sync {
 
     /// What clients are told of it, as JSON.
     fn definition(&self) -> String;
-
-    fn as_any(&self) -> &dyn Any;
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
 /// Any one thing that a server lists.
 pub(crate) type Item = Arc<dyn Listed>;
+
+/// The thing itself: the pointer to it has a type that can be asked for, too.
+fn item_as_any(item: &Item) -> &dyn Any {
+    let item: &dyn Listed = &**item;
+    item.as_any()
+}
 
 /// A list of things of one type that may change while the server runs.
 pub(crate) struct Registry<T> {
@@ -81,7 +100,7 @@ impl<T: Listed> Registry<T> {
         let (item, found) = state
             .order
             .iter()
-            .find_map(|item| Some((item, fits(item.as_any().downcast_ref()?)?)))?;
+            .find_map(|item| Some((item, fits(item_as_any(item).downcast_ref()?)?)))?;
         Some((item.clone().into_any().downcast().ok()?, found))
     }
 }
@@ -125,7 +144,7 @@ impl Items {
         if let Some(other) = state
             .order
             .iter()
-            .find(|other| item.clashes(other.as_any()))
+            .find(|other| item.clashes(item_as_any(other)))
         {
             return Err(Error::definition(format!(
                 "{} {:?} fits the same addresses as {:?}",

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use super::context::Context;
 use super::failure::{AnyError, HandlerError};
@@ -142,14 +141,6 @@ impl Listed for Resource {
     fn definition(&self) -> String {
         json_text(&self.info)
     }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
-    }
 }
 
 impl Listed for ResourceTemplate {
@@ -175,14 +166,6 @@ impl Listed for ResourceTemplate {
 
     fn definition(&self) -> String {
         json_text(&self.info)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
 }
 

@@ -1,6 +1,5 @@
 //! Tools: what they are registered with, and how functions become their handlers.
 
-use std::any::Any;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -449,14 +448,6 @@ impl Listed for Tool {
 
     fn definition(&self) -> String {
         json_text(&self.info)
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
     }
 }
 

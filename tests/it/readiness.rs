@@ -137,12 +137,17 @@ fn in_a_child() {
     dup2_stdout(harness).expect("standard output");
 }
 
-/// Runs a case in a child process, which ends by itself.
 #[track_caller]
 fn in_one_process(kind: &str) {
+    in_a_process_of_its_own(&ARGUMENTS, INPUT, kind);
+}
+
+/// Runs a case in a child process, which ends by itself: this program with these arguments and a variable.
+#[track_caller]
+pub(crate) fn in_a_process_of_its_own(arguments: &[&str], variable: &str, case: &str) {
     let output = Command::new(env::current_exe().expect("this program"))
-        .args(ARGUMENTS)
-        .env(INPUT, kind)
+        .args(arguments)
+        .env(variable, case)
         .output()
         .expect("a child");
     let (text, errors) = (
@@ -150,7 +155,7 @@ fn in_one_process(kind: &str) {
         String::from_utf8_lossy(&output.stderr),
     );
     let passed = output.status.success() && text.contains("1 passed");
-    assert!(passed, "{kind}: {}\n{text}{errors}", output.status);
+    assert!(passed, "{case}: {}\n{text}{errors}", output.status);
 }
 
 #[test]

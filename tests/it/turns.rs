@@ -11,7 +11,7 @@ use std::io::{Read, stdin, stdout};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::pin::pin;
-use std::process::{Command, exit};
+use std::process::exit;
 use std::sync::Arc;
 use std::sync::mpsc;
 use std::task::{Context, Poll, Waker};
@@ -23,7 +23,7 @@ use smol::future::yield_now;
 use smol::{LocalExecutor, Timer};
 use smol_mcp::{Server, stdio};
 
-use crate::readiness::{Bell, expect, terminal};
+use crate::readiness::{Bell, expect, in_a_process_of_its_own, terminal};
 use crate::stage::PATIENCE;
 
 /// Names the case.
@@ -132,20 +132,9 @@ fn into_a_terminal() {
     assert!(text == expected.as_bytes());
 }
 
-/// Runs a case in a child process, which ends by itself.
 #[track_caller]
 fn in_one_process(case: &str) {
-    let output = Command::new(env::current_exe().expect("this program"))
-        .args(ARGUMENTS)
-        .env(CASE, case)
-        .output()
-        .expect("a child");
-    let (text, errors) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
-    let passed = output.status.success() && text.contains("1 passed");
-    assert!(passed, "{case}: {}\n{text}{errors}", output.status);
+    in_a_process_of_its_own(&ARGUMENTS, CASE, case);
 }
 
 #[test]

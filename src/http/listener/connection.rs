@@ -14,6 +14,7 @@ use http::{Response, StatusCode};
 use super::PeerAddr;
 use super::answer::{Answer, Pulled};
 use super::encode;
+use super::options::Tell;
 use super::reader::{Incoming, Progress, Reader, Terms};
 use super::refusal::Refusal;
 use super::seats::Seat;
@@ -147,7 +148,8 @@ impl Connection {
                 if self.limited.take().is_some() {
                     self.seat.unlimit();
                 }
-                if let (Some(tell), Some(peer)) = (self.seat.options().peer_addr, &self.peer) {
+                if let (Some(Tell(tell)), Some(peer)) = (self.seat.options().peer_addr, &self.peer)
+                {
                     tell(request.extensions_mut(), **peer);
                 }
                 return Poll::Ready(Ok((request, terms)));

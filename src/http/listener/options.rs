@@ -1,5 +1,6 @@
 //! What a listener allows.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,16 @@ use smol::Executor;
 use super::PeerAddr;
 use super::head::MOST_HEADERS;
 use super::reader::Limits;
+
+/// Tells a request its client.
+#[derive(Clone, Copy)]
+pub(super) struct Tell(pub(super) fn(&mut Extensions, PeerAddr));
+
+impl fmt::Debug for Tell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tell")
+    }
+}
 
 /// The limits of a [`Listener`](super::Listener), and where it runs.
 ///
@@ -36,7 +47,7 @@ pub struct Options {
     pub(super) max_connections: usize,
     pub(super) half_close: bool,
     /// What tells a request its client, if that is wanted. A function, so that other programs do not carry it.
-    pub(super) peer_addr: Option<fn(&mut Extensions, PeerAddr)>,
+    pub(super) peer_addr: Option<Tell>,
     pub(super) executor: Option<Arc<Executor<'static>>>,
 }
 
@@ -125,7 +136,7 @@ impl Options {
     /// Whether requests carry a [`PeerAddr`](super::PeerAddr) in their extensions (no).
     pub fn peer_addr(mut self, wanted: bool) -> Self {
         self.peer_addr = match wanted {
-            true => Some(|extensions, peer| _ = extensions.insert(peer)),
+            true => Some(Tell(|extensions, peer| _ = extensions.insert(peer))),
             false => None,
         };
         self
