@@ -26,23 +26,33 @@ pub(super) fn input() -> io::Result<Input> {
         },
         _ => (file, Reads::Shared),
     };
-    match Async::new_nonblocking(file.try_clone()?) {
-        Ok(file) => Ok(Box::new(Pollable {
-            file,
-            reads,
-            readiness: Readiness::default(),
-        })),
-        Err(err) if is_not_pollable(&err) => Ok(unpollable(file)),
-        Err(err) => Err(err),
-    }
+    let file = match reads {
+        Reads::Own | Reads::Socket => Late::New(file),
+        Reads::Shared => match Async::new_nonblocking(file.try_clone()?) {
+            Ok(file) => Late::Known(file),
+            Err(err) if is_not_pollable(&err) => return Ok(unpollable(file)),
+            Err(err) => return Err(err),
+        },
+    };
+    Ok(Box::new(Pollable {
+        file,
+        reads,
+        readiness: Readiness::default(),
+    }))
 }
 
 pub(super) fn output() -> io::Result<Output> {
     let file = rustix::stdio::stdout().try_clone_to_owned()?;
     match kind(&file)? {
-        FileType::Socket => Ok(Box::new(Socket(Async::new_nonblocking(file)?))),
+        FileType::Socket => Ok(Box::new(Eager {
+            file: Late::New(file),
+            is_socket: true,
+        })),
         FileType::Fifo => match reopen(&file, OFlags::WRONLY) {
-            Some(own) => Ok(Box::new(Async::new_nonblocking(File::from(own))?)),
+            Some(own) => Ok(Box::new(Eager {
+                file: Late::New(own),
+                is_socket: false,
+            })),
             None => {
                 let file = Async::new_nonblocking(File::from(file))?;
                 Ok(Box::new(Slow {
@@ -100,11 +110,47 @@ fn reopen(pipe: &OwnedFd, access: OFlags) -> Option<OwnedFd> {
     rustix::fs::open(name, flags, Mode::empty()).ok()
 }
 
+/// A file that never blocks, of which the reactor learns when it is waited for: a first message that is there already is
+/// answered before the reactor begins.
+enum Late {
+    New(OwnedFd),
+    Known(Async<OwnedFd>),
+    /// The reactor has refused it.
+    Lost,
+}
+
+impl Late {
+    fn get_ref(&self) -> Result<&OwnedFd, Errno> {
+        match self {
+            Late::New(file) => Ok(file),
+            Late::Known(file) => Ok(file.get_ref()),
+            Late::Lost => Err(Errno::BADF),
+        }
+    }
+
+    fn is_new(&self) -> bool {
+        matches!(self, Late::New(_))
+    }
+
+    /// Returns the file for the reactor to wait for.
+    fn known(&mut self) -> io::Result<&Async<OwnedFd>> {
+        if self.is_new() {
+            if let Late::New(file) = std::mem::replace(self, Late::Lost) {
+                *self = Late::Known(Async::new_nonblocking(file)?);
+            }
+        }
+        match self {
+            Late::Known(file) => Ok(file),
+            _ => Err(Errno::BADF.into()),
+        }
+    }
+}
+
 /// A file that is read when there is something to read, and never waited for in a read.
 ///
 /// What async-io tells of readiness may be old news: the bytes may have been read meanwhile.
 struct Pollable {
-    file: Async<OwnedFd>,
+    file: Late,
     reads: Reads,
     readiness: Readiness,
 }
@@ -122,7 +168,7 @@ enum Reads {
 
 impl Pollable {
     fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
-        let file = self.file.get_ref();
+        let file = self.file.get_ref()?;
         match self.reads {
             Reads::Own => rustix::io::read(file, buffer),
             Reads::Socket => recv(file, buffer, RecvFlags::DONTWAIT).map(|(count, _)| count),
@@ -130,19 +176,28 @@ impl Pollable {
             Reads::Shared => rustix::io::read(file, buffer),
         }
     }
+
+    fn poll_readable(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let file = self.file.known()?;
+        self.readiness.readable(file, file.poll_readable(cx))
+    }
 }
 
 impl AsyncRead for Pollable {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
     ) -> Poll<io::Result<usize>> {
         loop {
-            let told = self.file.poll_readable(cx);
-            ready!(self.readiness.readable(&self.file, told))?;
+            let is_new = self.file.is_new();
+            if !is_new {
+                ready!(self.poll_readable(cx))?;
+            }
             match self.read(buffer) {
                 Ok(count) => return Poll::Ready(Ok(count)),
+                // From now on the reactor knows it.
+                Err(Errno::AGAIN) if is_new => _ = self.file.known()?,
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(err) => return Poll::Ready(Err(err.into())),
             }
@@ -150,23 +205,32 @@ impl AsyncRead for Pollable {
     }
 }
 
-/// A socket in whatever mode, written to without blocking.
-struct Socket(Async<OwnedFd>);
+/// A pipe of our own, or a socket in whatever mode: written to first, and waited for when it is full.
+struct Eager {
+    file: Late,
+    is_socket: bool,
+}
 
-impl AsyncWrite for Socket {
+impl Eager {
+    fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
+        let file = self.file.get_ref()?;
+        match self.is_socket {
+            true => send(file, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL),
+            false => rustix::io::write(file, bytes),
+        }
+    }
+}
+
+impl AsyncWrite for Eager {
     fn poll_write(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         loop {
-            match send(
-                self.0.get_ref(),
-                bytes,
-                SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
-            ) {
+            match self.write(bytes) {
                 Ok(count) => return Poll::Ready(Ok(count)),
-                Err(Errno::AGAIN) => ready!(self.0.poll_writable(cx))?,
+                Err(Errno::AGAIN) => ready!(self.file.known()?.poll_writable(cx))?,
                 Err(Errno::INTR) => {}
                 Err(err) => return Poll::Ready(Err(err.into())),
             }

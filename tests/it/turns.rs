@@ -7,8 +7,9 @@ use std::cell::Cell;
 use std::env;
 use std::fs::{self, File};
 use std::future::Future;
-use std::io::{Read, stdin, stdout};
+use std::io::{Read, Write, stdin, stdout};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::process::exit;
@@ -18,6 +19,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::stdio::{dup2_stdin, dup2_stdout};
 use smol::future::yield_now;
 use smol::{LocalExecutor, Timer};
@@ -64,18 +66,46 @@ fn in_a_child() {
         return;
     };
     let harness = stdout().as_fd().try_clone_to_owned().expect("a file");
-    read_from_a_file();
     let done = watch();
     match &*case {
         "file" => from_a_file(),
         "terminal" => into_a_terminal(),
+        "pipe" => {
+            let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
+            at_once(theirs, File::from(ours));
+        }
+        "socket" => {
+            let (theirs, ours) = UnixStream::pair().expect("a pair");
+            at_once(theirs.into(), ours);
+        }
         _ => panic!("no case: {case:?}"),
     }
     drop(done);
     dup2_stdout(harness).expect("standard output");
 }
 
+/// What is there already is answered by the first poll, before the reactor has said anything.
+fn at_once(theirs: OwnedFd, mut ours: impl Write) {
+    ours.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")
+        .expect("room");
+    dup2_stdin(theirs).expect("standard input");
+    let (answers, output) = pipe_with(PipeFlags::CLOEXEC).expect("a pipe");
+    dup2_stdout(output).expect("standard output");
+    let server = Server::builder("t", "1").build().expect("a server");
+    let mut serving = pin!(stdio::serve(&server));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(serving.as_mut().poll(&mut cx).is_pending());
+    rustix::io::ioctl_fionbio(&answers, true).expect("a mode");
+    let mut answer = [0; 64];
+    let count = rustix::io::read(&answers, &mut answer).expect("an answer");
+    assert_eq!(
+        &answer[..count],
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n"
+    );
+}
+
 fn from_a_file() {
+    read_from_a_file();
     dup2_stdout(File::create("/dev/null").expect("/dev/null")).expect("standard output");
     let server = Server::builder("t", "1").build().expect("a server");
     let (turns, is_late) = (Cell::new(0), Cell::new(true));
@@ -98,6 +128,7 @@ fn from_a_file() {
 }
 
 fn into_a_terminal() {
+    read_from_a_file();
     let (theirs, mut ours) = terminal();
     dup2_stdout::<OwnedFd>(theirs).expect("standard output");
     let server = Server::builder("t", "1").build().expect("a server");
@@ -135,6 +166,12 @@ fn into_a_terminal() {
 #[track_caller]
 fn in_one_process(case: &str) {
     in_a_process_of_its_own(&ARGUMENTS, CASE, case);
+}
+
+#[test]
+fn a_message_that_is_there_already_is_answered_before_the_reactor_is_asked() {
+    in_one_process("pipe");
+    in_one_process("socket");
 }
 
 #[test]
