@@ -42,10 +42,9 @@ def size(folder, program, features, profile):
     return build(folder, program, features, profile).stat().st_size
 
 
-def crates(folder, features, *packages):
-    """Crates of the library as a program gets it, itself included; or of these packages of a workspace."""
+def crates(folder, features):
+    """Crates that the package of a folder is built from, itself included."""
     flags = ["--no-default-features", f"--features={features}", "--edges=normal", "--prefix=none", "--no-dedupe"]
-    flags += [f"--package={package}" for package in packages]
     tree = subprocess.run(["cargo", "tree", "--quiet", "--locked", f"--manifest-path={folder}/Cargo.toml", *flags], capture_output=True, text=True, check=True)
     return len({" ".join(line.split()[:2]) for line in tree.stdout.splitlines() if line})
 
@@ -168,8 +167,8 @@ def by_features(clean):
             seconds = f"{clean_build(folder, program, features):.0f} s" if clean else "–"
             path = build(folder, program, features, PLAIN)
             memory, threads = idle(str(path), *arguments)
-            # What serves HTTP for the peer is a crate that its user brings.
-            of = crates(LIBRARY, features) if folder == OURS else crates(PEER, features, "rmcp", *(["axum"] if features else []))
+            # The peer's program, without itself: what it names besides the library and axum is in their trees, too.
+            of = crates(LIBRARY, features) if folder == OURS else crates(PEER, features) - 1
             yield [name, of, mb(path.stat().st_size), seconds, mb(memory * 1024), threads]
 
     table(["features", "crates", "smallest program", "clean build, processor time", "idle memory", "threads"], rows())
