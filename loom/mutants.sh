@@ -32,7 +32,7 @@ models() {
 }
 
 tests() {
-    (cd "$copy/crate" && timeout 300 cargo test --quiet --no-default-features \
+    (cd "$copy/crate" && timeout 300 cargo test --quiet --no-default-features --lib \
         --test signal_alarm --test signal --test signal_counts "$@")
 }
 
