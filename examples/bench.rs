@@ -126,7 +126,7 @@ fn with_options(listener: http::Listener, most: Option<usize>) -> http::Listener
 
 #[cfg(feature = "tide")]
 async fn serve_tide(most: Option<usize>) -> Result<(), Box<dyn Error>> {
-    // A router knows nothing of what serves it: without an executor handlers would run on smol's global one.
+    // A router knows nothing of what serves it: without an executor handlers would run on a thread of their own.
     let executor = Arc::new(Executor::new());
     let server = server(Some(&executor), most)?;
     let mut app = tide::new();

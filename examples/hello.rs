@@ -1,7 +1,7 @@
 //! The smallest server: one tool over stdio, from a plain `fn main` without any executor.
 //!
 //! `block_on` is all there is to start: handlers that wait run within it, side by side. The example `embedded` brings an
-//! executor of its own.
+//! executor of its own. A program that has smol finds the same function as `smol::block_on`.
 //!
 //! Run it, then type a line such as
 //! `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"you"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -39,6 +39,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::builder("hello", env!("CARGO_PKG_VERSION"))
         .tool(greet)
         .build()?;
-    smol::block_on(stdio::serve(&server))?;
+    async_io::block_on(stdio::serve(&server))?;
     Ok(())
 }

@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::builder("counter", env!("CARGO_PKG_VERSION"))
         .tool(count)
         .build()?;
-    smol::block_on(async {
+    async_io::block_on(async {
         let listener = Listener::bind("127.0.0.1:0").await?;
         eprintln!("listening on http://{}/mcp", listener.local_addr()?);
         serve_on(listener, Endpoint::new(&server)).await?;

@@ -1,15 +1,15 @@
-//! Where tasks run: on an executor of the application's choice, else within the future that serves, else on smol's
-//! global executor.
+//! Where tasks run: on an executor of the application's choice, else within the future that serves, else on a thread of
+//! the crate's own.
 
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
+use std::{panic, thread};
 
+pub(crate) use async_executor::{Executor, Task};
 use futures_lite::future;
-use smol::Executor;
-pub(crate) use smol::Task;
 
 /// For how long tasks are run before whoever serves gets its turn.
 const TURN: Duration = Duration::from_millis(1);
@@ -34,10 +34,10 @@ impl Spawner {
         Self(Way::On(Arc::downgrade(executor)))
     }
 
-    /// Starts tasks on smol's global executor.
+    /// Starts tasks on the one thread that all share whom nothing of ours serves.
     #[allow(dead_code)] // Byte streams are served by a future that runs tasks.
     pub(crate) fn global() -> Self {
-        Self(Way::Global(smol::spawn))
+        Self(Way::Global(global::<(), Boxed>))
     }
 
     /// Starts `future`, unless the executor is gone. Dropping the task drops the future.
@@ -50,6 +50,33 @@ impl Spawner {
             Way::Global(spawn) => Some(spawn(Box::pin(future))),
         }
     }
+}
+
+/// Starts a task on the thread of the process, and the thread with the first one.
+///
+/// # Panics
+///
+/// If there can be no thread. The next task tries again.
+pub(crate) fn global<T, F>(future: F) -> Task<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T> + Send + 'static,
+{
+    static EXECUTOR: Executor<'static> = Executor::new();
+    static THREAD: OnceLock<()> = OnceLock::new();
+    THREAD.get_or_init(|| {
+        let run = || loop {
+            // Tasks keep their panics for whoever waits for them. What else may panic, a waker, does not stop the others.
+            let _ = panic::catch_unwind(|| {
+                async_io::block_on(EXECUTOR.run(future::pending::<()>()));
+            });
+        };
+        thread::Builder::new()
+            .name("smol-mcp".into())
+            .spawn(run)
+            .expect("a thread for handlers starts");
+    });
+    EXECUTOR.spawn(future)
 }
 
 impl fmt::Debug for Spawner {
@@ -90,4 +117,21 @@ where
     };
     // What serves is dropped before the executor, and the executor drops what is left on it.
     future::or(serving, tasks).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name() -> Option<String> {
+        thread::current().name().map(str::to_owned)
+    }
+
+    #[test]
+    fn tasks_that_nobody_serves_share_one_thread_with_the_name_of_the_crate() {
+        let (first, second) = (global(async { name() }), global(async { name() }));
+        let names = async_io::block_on(future::zip(first, second));
+        let expected = Some("smol-mcp".to_owned());
+        assert_eq!(names, (expected.clone(), expected));
+    }
 }

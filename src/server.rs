@@ -37,7 +37,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use smol::Executor;
+use async_executor::Executor;
 
 pub use self::amount::{Amount, IntoTotal};
 pub use self::around::{Next, Outcome};

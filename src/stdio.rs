@@ -65,12 +65,15 @@ fn output() -> io::Result<Output> {
 
 #[cfg(not(unix))]
 fn input() -> io::Result<Input> {
-    Ok(Box::new(smol::Unblock::with_capacity(BETWEEN, io::stdin())))
+    Ok(Box::new(blocking::Unblock::with_capacity(
+        BETWEEN,
+        io::stdin(),
+    )))
 }
 
 #[cfg(not(unix))]
 fn output() -> io::Result<Output> {
-    Ok(Box::new(smol::Unblock::with_capacity(
+    Ok(Box::new(blocking::Unblock::with_capacity(
         BETWEEN,
         io::stdout(),
     )))

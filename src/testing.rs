@@ -37,6 +37,7 @@
 //! ```
 
 mod pipe;
+mod turns;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -47,15 +48,17 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use async_executor::Task;
 use event_listener::Event;
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
 use serde_json::{Map, Value, json};
 
 use crate::protocol::{RpcError, Version, meta};
 use crate::signal::Signal;
-use crate::{Server, lines};
+use crate::{Server, executor, lines};
 
 pub use self::pipe::{Reader, Writer, pipe};
+use self::turns::Turns;
 
 /// How long a client waits for what should come at once. Long enough for any machine; no assertion depends on it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -79,16 +82,16 @@ const CAPACITY: usize = 64 * 1024;
 pub struct Client {
     wire: Arc<Wire>,
     /// Serves the connection, where the server is ours.
-    serving: Option<smol::Task<io::Result<()>>>,
+    serving: Option<Task<io::Result<()>>>,
     capabilities: Value,
     legacy: Option<Version>,
 }
 
 /// The client's side of the connection, shared with the calls that run.
 struct Wire {
-    outgoing: smol::lock::Mutex<Option<Pin<Box<dyn AsyncWrite + Send>>>>,
+    outgoing: Turns<Option<Pin<Box<dyn AsyncWrite + Send>>>>,
     /// Only one of those who wait reads.
-    incoming: smol::lock::Mutex<Incoming>,
+    incoming: Turns<Incoming>,
     inbox: Mutex<Inbox>,
     /// Notified when something has entered the inbox.
     arrived: Event,
@@ -118,7 +121,7 @@ type At = &'static Location<'static>;
 impl Client {
     /// Connects to a server as a client that knows no handshake (2026-07-28 on).
     ///
-    /// The connection is served on the executor that the server was given, smol's global one by default.
+    /// The connection is served on the executor that the server was given, or else on a thread of the crate's own.
     pub fn new(server: &Server) -> Self {
         let (their_input, our_output) = pipe(CAPACITY);
         let (our_input, their_output) = pipe(CAPACITY);
@@ -127,7 +130,7 @@ impl Client {
         let serving = async move { lines::serve(&served, their_input, their_output).await };
         client.serving = Some(match &server.0.executor {
             Some(executor) => executor.spawn(serving),
-            None => smol::spawn(serving),
+            None => executor::global(serving),
         });
         client
     }
@@ -145,8 +148,8 @@ impl Client {
         output: impl AsyncWrite + Send + 'static,
     ) -> Self {
         let wire = Wire {
-            outgoing: smol::lock::Mutex::new(Some(Box::pin(output))),
-            incoming: smol::lock::Mutex::new(Incoming {
+            outgoing: Turns::new(Some(Box::pin(output))),
+            incoming: Turns::new(Incoming {
                 stream: Box::pin(input),
                 buffer: Vec::new(),
             }),
@@ -342,7 +345,7 @@ impl Client {
         let at = Location::caller();
         async move {
             let close = async {
-                if let Some(mut outgoing) = self.wire.outgoing.lock().await.take() {
+                if let Some(mut outgoing) = self.wire.outgoing.next().await.take() {
                     // The other end may have gone first.
                     let _ = outgoing.close().await;
                 }
@@ -405,7 +408,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         // Calls that run share the wire, and would keep it open.
-        if let Some(mut outgoing) = self.wire.outgoing.try_lock() {
+        if let Some(mut outgoing) = self.wire.outgoing.now() {
             *outgoing = None;
         }
     }
@@ -522,7 +525,7 @@ impl Wire {
 
     async fn write(&self, at: At, bytes: &[u8]) {
         let write = async {
-            match &mut *self.outgoing.lock().await {
+            match &mut *self.outgoing.next().await {
                 Some(outgoing) => {
                     outgoing.write_all(bytes).await?;
                     outgoing.flush().await
@@ -595,7 +598,7 @@ impl Wire {
 
     /// Reads one line into the inbox. It may be dropped at any time: what was read stays.
     async fn read(&self, at: At) {
-        let mut incoming = self.incoming.lock().await;
+        let mut incoming = self.incoming.next().await;
         let Incoming { stream, buffer } = &mut *incoming;
         let mut scanned = 0;
         let line = loop {

@@ -22,7 +22,7 @@ const CHILD: &str = "SMOL_MCP_TEST_APP";
 /// Longer than anything takes that is not broken.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What the ordinary may cost, and the least that an error costs: the tables that the stack is unwound by, in the first place.
-const LITTLE: usize = 256 * 1024;
+const LITTLE: usize = 192 * 1024;
 const MUCH: usize = 2 * LITTLE;
 
 #[test]

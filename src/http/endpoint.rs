@@ -287,7 +287,7 @@ impl Endpoint {
     /// Every handler that the request begins gets a signal that fires when `signal` does, with the same reason. So does
     /// dropping the future, or the body of its response before its end, with
     /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected). Then nothing of the call leaves any more, while
-    /// the handler runs to its end on the server's executor, which is smol's global one by default. The reason
+    /// the handler runs to its end, where [`Builder::executor`](crate::Builder::executor) says. The reason
     /// [`ServerClosed`](crate::signal::Reason::ServerClosed) is different: what ends within the grace is still answered.
     pub async fn handle(&self, request: Request<Vec<u8>>, signal: Signal) -> Response<Body> {
         self.call(request, signal).await

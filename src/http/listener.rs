@@ -28,8 +28,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_executor::Executor;
 use async_io::Async;
-use smol::Executor;
 
 pub use self::options::Options;
 

@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_executor::Executor;
+
 use super::around::{self, Next, Outcome};
 use super::context::Context;
 use super::dispatch::Completer;
@@ -74,7 +76,7 @@ pub struct Builder {
     instructions: Option<String>,
     limits: Limits,
     cache: Cache,
-    executor: Option<Arc<smol::Executor<'static>>>,
+    executor: Option<Arc<Executor<'static>>>,
     hooks: Hooks,
     deadline: Option<Duration>,
     tools: Vec<Item>,
@@ -249,8 +251,10 @@ impl Builder {
     /// by `http::serve` and `http::serve_on`.
     ///
     /// By default handlers run within the future that serves them, on its thread. Those of an `http::Endpoint` that is
-    /// called by something else run on smol's global executor.
-    pub fn executor(mut self, executor: Arc<smol::Executor<'static>>) -> Self {
+    /// called by something else run on a thread of the crate's own, which the first of them starts.
+    ///
+    /// The type of the executor is what smol calls `smol::Executor`.
+    pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
         self.executor = Some(executor);
         self
     }

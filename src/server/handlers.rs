@@ -77,7 +77,7 @@ where
     ToolHandler::new(move |arguments, cx| {
         let function = function.clone();
         match read(arguments) {
-            Ok(input) => Box::pin(smol::unblock(move || {
+            Ok(input) => Box::pin(blocking::unblock(move || {
                 // The pool may have been busy for longer than anybody waits.
                 cx.signal().check()?;
                 finish(function(input, cx))

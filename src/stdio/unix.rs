@@ -87,8 +87,8 @@ fn unpollable(file: OwnedFd) -> Box<futures_lite::io::AssertAsync<File>> {
 
 /// kqueue refuses more than that, such as some terminals: reads and writes on a thread, which may wait.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn unpollable(file: OwnedFd) -> Box<smol::Unblock<File>> {
-    Box::new(smol::Unblock::with_capacity(
+fn unpollable(file: OwnedFd) -> Box<blocking::Unblock<File>> {
+    Box::new(blocking::Unblock::with_capacity(
         super::BETWEEN,
         File::from(file),
     ))

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use async_executor::Executor;
 use async_io::{Async, Timer};
 use futures_lite::FutureExt as _;
 use rustix::io::Errno;
 use rustix::net::{self, SocketFlags};
-use smol::Executor;
 
 use super::PeerAddr;
 use super::connection::{self, Connection};

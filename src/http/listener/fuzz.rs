@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_io::Async;
-use futures_lite::AsyncReadExt as _;
+use futures_lite::{AsyncReadExt as _, future};
 use http::{Request, Response};
 
 use super::connection::{self, Connection};
@@ -64,7 +64,7 @@ pub fn count(bytes: &[u8]) -> usize {
 pub fn converse(bytes: &[u8], split: usize) -> Vec<u8> {
     let (mut client, server) = UnixStream::pair().expect("a pair of sockets");
     server.set_nonblocking(true).expect("a non-blocking socket");
-    let executor = Arc::new(smol::Executor::new());
+    let executor = Arc::new(async_executor::Executor::new());
     let seats = Arc::new(Seats::new());
     seats.begin(Options::new().half_close(true).max_body(4096));
     let socket = Socket::new(server.into(), false).expect("a socket in the reactor");
@@ -80,10 +80,10 @@ pub fn converse(bytes: &[u8], split: usize) -> Vec<u8> {
     let _ = client.write_all(second);
     let _ = client.shutdown(Shutdown::Write);
     let client = Async::new(client).expect("a client in the reactor");
-    let answer = smol::block_on(executor.run(receive(client)));
+    let answer = async_io::block_on(executor.run(receive(client)));
     seats.close();
     seats.stop_accepting();
-    assert!(smol::block_on(
+    assert!(async_io::block_on(
         executor.run(seats.emptied_within(Duration::from_secs(10)))
     ));
     answer
@@ -101,7 +101,7 @@ async fn echo(request: Request<Vec<u8>>, _signal: Signal) -> Response<Body> {
     let path = request.uri().path().to_owned();
     let body = request.into_body();
     if path.contains('l') {
-        smol::future::yield_now().await;
+        future::yield_now().await;
     }
     Response::new(match path.contains('s') {
         true => Body::stream(futures_lite::stream::iter([Ok(body)])),

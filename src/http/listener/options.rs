@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_executor::Executor;
 use http::Extensions;
-use smol::Executor;
 
 use super::PeerAddr;
 use super::head::MOST_HEADERS;

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
+use async_executor::{Executor, Task};
 use async_io::Timer;
 use event_listener::Event;
 use slab::Slab;
-use smol::{Executor, Task};
 
 use super::options::Options;
 
