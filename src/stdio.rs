@@ -10,6 +10,7 @@
 mod unix;
 
 use std::io;
+use std::pin::Pin;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 
@@ -43,8 +44,15 @@ use crate::{Server, lines};
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 pub async fn serve(server: &Server) -> io::Result<()> {
-    lines::serve(server, input()?, output()?).await
+    serving(server, input()?, output()?).await
 }
+
+/// An object, so that the loop is compiled here, and not once more with each program.
+fn serving(server: &Server, input: Input, output: Output) -> Serving<'_> {
+    Box::pin(lines::serve(server, input, output))
+}
+
+type Serving<'a> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'a>>;
 
 /// What lies between a thread that blocks and the task that it works for, in bytes. The default would be 8 MiB.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

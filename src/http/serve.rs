@@ -50,22 +50,29 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<(
 ///
 /// Dropping the future closes all connections, and drops the handlers that run within it.
 pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> {
-    let server = endpoint.server().clone();
-    executor::within(server.0.executor.clone(), |executor| {
-        let listener = listener.with_executor(&executor);
-        let spawner = Spawner::on(&executor);
-        let service = move |request, signal| endpoint.serve(request, signal, &spawner);
-        let server = &server;
-        async move {
-            let ended = serve_with(listener, service, server).await;
-            if server.0.is_closed() {
-                // Handlers whose clients have left have the grace, too.
-                server.0.drained().await;
+    serving(listener, endpoint).await
+}
+
+/// An object, so that the listener is compiled here, and not once more with each program.
+fn serving(listener: Listener, endpoint: Endpoint) -> future::Boxed<io::Result<()>> {
+    Box::pin(async move {
+        let server = endpoint.server().clone();
+        executor::within(server.0.executor.clone(), |executor| {
+            let listener = listener.with_executor(&executor);
+            let spawner = Spawner::on(&executor);
+            let service = move |request, signal| endpoint.serve(request, signal, &spawner);
+            let server = &server;
+            async move {
+                let ended = serve_with(listener, service, server).await;
+                if server.0.is_closed() {
+                    // Handlers whose clients have left have the grace, too.
+                    server.0.drained().await;
+                }
+                ended
             }
-            ended
-        }
+        })
+        .await
     })
-    .await
 }
 
 /// Serves anything on a listener, until the server is closed.
