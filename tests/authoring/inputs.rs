@@ -162,9 +162,9 @@ fn floats_stay_floats_where_floats_are_expected_and_large_ones_are_not_guessed_a
                 Ok("9007199254740993 and 1.0"),
             ),
             (
-                r#"{"whole":1e17,"float":1}"#,
+                r#"{"whole":9007199254740994.0,"float":1}"#,
                 Err(
-                    "Invalid argument 'whole': invalid type: floating point `1e+17`, expected i64.",
+                    "Invalid argument 'whole': invalid type: floating point `9007199254740994.0`, expected i64.",
                 ),
             ),
         ],
