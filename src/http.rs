@@ -6,6 +6,8 @@
 //! An [`Endpoint`] is such a service: MCP for a [`Server`](crate::Server), of every revision at once. Which rules a message
 //! falls under is decided by its body. [`serve`] puts an endpoint on a listener; [`Endpoint::handle`] needs no socket.
 //!
+//! [`Listener`], [`serve`] and [`serve_on`] need a Unix; an [`Endpoint`] does not.
+//!
 //! # When the response begins
 //!
 //! A handler that is ready at once, or that says nothing before its result, is answered by JSON, and its failure may still
@@ -44,10 +46,12 @@ mod endpoint;
 mod events;
 mod flow;
 mod headers;
+#[cfg(unix)]
 mod listener;
 mod origin;
 mod post;
 mod resume;
+#[cfg(unix)]
 mod serve;
 mod service;
 mod session;
@@ -57,9 +61,11 @@ pub use authorize::{Challenge, ProtectedResource, bearer};
 pub use body::Body;
 pub use endpoint::Endpoint;
 pub use events::{EventStore, MemoryStore, Place};
+#[cfg(unix)]
 pub use listener::{Closer, Listener, Options, PeerAddr};
-#[cfg(feature = "tide")]
+#[cfg(all(unix, feature = "tide"))]
 pub(crate) use serve::serve_with;
+#[cfg(unix)]
 pub use serve::{serve, serve_on};
 pub use service::Service;
 
