@@ -52,6 +52,8 @@ pub mod stdio;
 pub mod testing;
 #[cfg(feature = "tide")]
 pub mod tide;
+#[cfg(all(unix, any(feature = "stdio", feature = "http")))]
+mod unix;
 
 #[cfg(feature = "server")]
 pub use error::Error;

@@ -15,6 +15,7 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::{Input, Output};
 use crate::readiness::{self, Readiness};
+use crate::unix::NO_SIGNAL;
 
 pub(super) fn input() -> io::Result<Input> {
     let file = rustix::stdio::stdin().try_clone_to_owned()?;
@@ -215,7 +216,7 @@ impl Eager {
     fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
         let file = self.file.get_ref()?;
         match self.is_socket {
-            true => send(file, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL),
+            true => send(file, bytes, SendFlags::DONTWAIT | NO_SIGNAL),
             false => rustix::io::write(file, bytes),
         }
     }

@@ -147,8 +147,7 @@ impl Files {
         (self.child.wait().unwrap(), rest)
     }
 
-    /// Tells whether the process has a file below this directory open.
-    #[cfg(target_os = "linux")]
+    /// Tells whether the process has a file below this directory open. Linux alone tells that.
     pub(crate) fn reads_in(&self, dir: &Path) -> bool {
         let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
         let mut targets = open.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());

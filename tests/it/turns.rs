@@ -170,7 +170,10 @@ fn in_one_process(case: &str) {
 
 #[test]
 fn a_message_that_is_there_already_is_answered_before_the_reactor_is_asked() {
-    in_one_process("pipe");
+    // Elsewhere a pipe has no mode of its own, so that the kernel is asked, and the reactor waits.
+    if cfg!(target_os = "linux") {
+        in_one_process("pipe");
+    }
     in_one_process("socket");
 }
 

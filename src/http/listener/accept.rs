@@ -11,7 +11,7 @@ use async_executor::Executor;
 use async_io::{Async, Timer};
 use futures_lite::FutureExt as _;
 use rustix::io::Errno;
-use rustix::net::{self, SocketFlags};
+use rustix::net;
 
 use super::PeerAddr;
 use super::connection::{self, Connection};
@@ -19,6 +19,7 @@ use super::seats::Seats;
 use super::socket::Socket;
 use crate::http::Service;
 use crate::readiness::Readiness;
+use crate::unix;
 
 /// How many clients are taken in before others on the executor get their turn.
 const BATCH: usize = 64;
@@ -179,11 +180,16 @@ fn accept(
     listening: &Async<OwnedFd>,
     with_peer: bool,
 ) -> Result<(OwnedFd, Option<PeerAddr>), Errno> {
-    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     if !with_peer {
-        return Ok((net::accept_with(listening, flags)?, None));
+        let fd = net::accept_with(listening, unix::ACCEPT)?;
+        return Ok((accepted(fd)?, None));
     }
-    let (fd, address) = net::acceptfrom_with(listening, flags)?;
+    let (fd, address) = net::acceptfrom_with(listening, unix::ACCEPT)?;
     let address = address.and_then(|address| SocketAddr::try_from(address).ok());
-    Ok((fd, address.map(PeerAddr)))
+    Ok((accepted(fd)?, address.map(PeerAddr)))
+}
+
+/// What fails here is the connection, and not the listening socket.
+fn accepted(fd: OwnedFd) -> Result<OwnedFd, Errno> {
+    unix::accepted(fd).map_err(|_| Errno::CONNABORTED)
 }

@@ -6,10 +6,11 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_io::Async;
-use rustix::net::{self, SendAncillaryBuffer, SendFlags, Shutdown, sockopt};
+use rustix::net::{self, SendAncillaryBuffer, Shutdown, sockopt};
 
 use super::input::Input;
 use crate::readiness::Readiness;
+use crate::unix::NO_SIGNAL;
 
 /// After this long without a packet the kernel asks whether the peer is still there, then every
 /// [`KEEPALIVE_INTERVAL`], and gives up after [`KEEPALIVE_PROBES`]: two minutes in all.
@@ -31,9 +32,12 @@ impl Socket {
             // A peer that has left by now makes some of them fail; the first read tells that.
             let _ = sockopt::set_tcp_nodelay(&fd, true);
             let _ = sockopt::set_socket_keepalive(&fd, true);
-            let _ = sockopt::set_tcp_keepidle(&fd, KEEPALIVE_IDLE);
-            let _ = sockopt::set_tcp_keepintvl(&fd, KEEPALIVE_INTERVAL);
-            let _ = sockopt::set_tcp_keepcnt(&fd, KEEPALIVE_PROBES);
+            #[cfg(not(target_os = "openbsd"))] // There the times are the system's.
+            {
+                let _ = sockopt::set_tcp_keepidle(&fd, KEEPALIVE_IDLE);
+                let _ = sockopt::set_tcp_keepintvl(&fd, KEEPALIVE_INTERVAL);
+                let _ = sockopt::set_tcp_keepcnt(&fd, KEEPALIVE_PROBES);
+            }
         }
         Ok(Self {
             fd: Some(Async::new_nonblocking(fd)?),
@@ -65,11 +69,11 @@ impl Socket {
         let socket = self.open()?;
         let count = rustix::io::retry_on_intr(|| {
             if second.is_empty() {
-                return net::send(socket, first, SendFlags::NOSIGNAL);
+                return net::send(socket, first, NO_SIGNAL);
             }
             let both = [IoSlice::new(first), IoSlice::new(second)];
             let mut nothing = SendAncillaryBuffer::default();
-            net::sendmsg(socket, &both, &mut nothing, SendFlags::NOSIGNAL)
+            net::sendmsg(socket, &both, &mut nothing, NO_SIGNAL)
         })?;
         Ok(count)
     }
