@@ -208,11 +208,14 @@ impl Server {
     ///
     /// # Cancellation
     ///
-    /// Dropping the future stops the waiting; the signals have fired, and the server stays closed.
+    /// Dropping the future stops the waiting; the signals have fired, the server stays closed, and transports end by
+    /// themselves when the grace has. So it goes for a handler that closes its own server: it would wait for itself, and is
+    /// dropped after the grace.
     pub async fn close(&self, grace: Duration) {
         let peers = self.0.shut(grace);
         for peer in &peers {
             peer.inflight.abort_all(&Reason::ServerClosed);
+            peer.feed.nudge();
         }
         let patience = Signal::timeout(grace);
         for peer in &peers {
@@ -402,6 +405,13 @@ impl Inner {
             Some(end) => end.saturating_duration_since(Instant::now()),
             None => self.limits.grace,
         }
+    }
+
+    /// Fires when nothing is waited for any more, once the server is closed.
+    #[allow(dead_code)] // A listener asks how long that takes.
+    pub(crate) fn over(&self) -> Option<Signal> {
+        self.grace_ends.get()?;
+        Some(Signal::timeout(self.grace_left().saturating_add(DROPPING)))
     }
 
     /// Waits until no handler runs any more, for as long as a close lets them.
