@@ -34,6 +34,7 @@ mod variants;
 mod work;
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -446,13 +447,15 @@ impl Inner {
         let (method, elapsed) = (call.method.as_str(), call.started.elapsed());
         log::error!("{}: {error}", call.named());
         if let Some(on_error) = &self.hooks.on_error {
-            on_error(&Failure {
-                method,
-                subject: &call.subject,
-                id: &call.id,
-                protocol_version: call.version,
-                elapsed,
-                error,
+            tell(|| {
+                on_error(&Failure {
+                    method,
+                    subject: &call.subject,
+                    id: &call.id,
+                    protocol_version: call.version,
+                    elapsed,
+                    error,
+                });
             });
         }
     }
@@ -468,14 +471,21 @@ impl Inner {
             cancelled.aborted
         );
         if let Some(on_cancelled) = &self.hooks.on_cancelled {
-            on_cancelled(cancelled);
+            tell(|| on_cancelled(cancelled));
         }
     }
 
     /// Tells the author of progress on something that a client was asked.
     fn report_progress(&self, progressed: &Progressed<'_>) {
         if let Some(on_progress) = &self.hooks.on_progress {
-            on_progress(progressed);
+            tell(|| on_progress(progressed));
         }
+    }
+}
+
+/// Tells the author of something. What the author's function panics with is no affair of the call's.
+fn tell(hook: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(hook)).is_err() {
+        log::error!("a function that is told of calls panicked");
     }
 }

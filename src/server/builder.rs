@@ -310,12 +310,16 @@ impl Builder {
     }
 
     /// Is told of every unexpected failure of a handler, unless its request had been cancelled before.
+    ///
+    /// If it panics, that is logged, and harms no call.
     pub fn on_error(mut self, on_error: impl Fn(&Failure<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.on_error = Some(Box::new(on_error));
         self
     }
 
     /// Is told once of every cancellation that a client sends.
+    ///
+    /// If it panics, that is logged, and harms no call.
     pub fn on_cancelled(
         mut self,
         on_cancelled: impl Fn(&Cancelled<'_>) + Send + Sync + 'static,
@@ -325,6 +329,8 @@ impl Builder {
     }
 
     /// Is told of progress that legacy clients report on what they were asked.
+    ///
+    /// If it panics, that is logged, and harms no call.
     pub fn on_progress(
         mut self,
         on_progress: impl Fn(&Progressed<'_>) + Send + Sync + 'static,
