@@ -74,7 +74,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    executor::within(server.0.executor.clone(), |executor| {
+    executor::within(server.0.executor(), |executor| {
         let connection = Connection {
             guard: Guard(Peer::new(&server.0, Kind::Stream)),
             spawner: Spawner::on(&executor),

@@ -88,8 +88,8 @@ pub(crate) struct Inner {
     pub(crate) instructions: Option<String>,
     pub(crate) offers: Offers,
     pub(crate) limits: Limits,
-    /// Where handlers and connections run, if the author says so.
-    pub(crate) executor: Option<Arc<Executor<'static>>>,
+    /// Where handlers and connections run, if the author says so. Not kept alive: what runs there holds its server.
+    pub(crate) executor: Option<Weak<Executor<'static>>>,
     pub(crate) tools: Registry<Tool>,
     pub(crate) resources: Registry<Resource>,
     pub(crate) templates: Registry<ResourceTemplate>,
@@ -383,6 +383,11 @@ impl Inner {
         let mut peers = self.peers();
         peers.retain(|known| known.strong_count() > 0);
         peers.push(Arc::downgrade(peer));
+    }
+
+    /// The author's executor, if there is one still.
+    pub(crate) fn executor(&self) -> Option<Arc<Executor<'static>>> {
+        self.executor.as_ref()?.upgrade()
     }
 
     /// Returns who is there.

@@ -102,7 +102,7 @@ impl Endpoint {
     pub fn new(server: &Server) -> Self {
         Self(Arc::new(Inner {
             server: server.clone(),
-            spawner: server.0.executor.as_ref().map(Spawner::on),
+            spawner: server.0.executor().as_ref().map(Spawner::on),
             origins: Origins::default(),
             path: Some(PATH.to_owned()),
             sessions: Some(Arc::default()),

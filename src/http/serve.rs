@@ -51,7 +51,7 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<(
 /// Dropping the future closes all connections, and drops the handlers that run within it.
 pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> {
     let server = endpoint.server().clone();
-    executor::within(server.0.executor.clone(), |executor| {
+    executor::within(server.0.executor(), |executor| {
         let listener = listener.with_executor(&executor);
         let spawner = Spawner::on(&executor);
         let service = move |request, signal| endpoint.serve(request, signal, &spawner);
@@ -74,7 +74,7 @@ pub(crate) async fn serve_with(
     service: impl Service,
     server: &Server,
 ) -> io::Result<()> {
-    let listener = match &server.0.executor {
+    let listener = match &server.0.executor() {
         Some(executor) => listener.with_executor(executor),
         None => listener,
     };

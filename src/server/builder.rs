@@ -253,6 +253,8 @@ impl Builder {
     /// By default handlers run within the future that serves them, on its thread. Those of an `http::Endpoint` that is
     /// called by something else run on a thread of the crate's own, which the first of them starts.
     ///
+    /// The executor is not kept alive by the server: handlers that are left on it are dropped with it.
+    ///
     /// The type of the executor is what smol calls `smol::Executor`.
     pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
         self.executor = Some(executor);
@@ -380,7 +382,7 @@ impl Builder {
             instructions: self.instructions,
             offers,
             limits,
-            executor: self.executor,
+            executor: self.executor.as_ref().map(Arc::downgrade),
             tools: Registry::new("tools", page, cache, self.tools)?,
             resources: Registry::new("resources", page, cache, self.resources)?,
             templates: Registry::new("resourceTemplates", page, cache, self.templates)?,
