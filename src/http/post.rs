@@ -285,10 +285,11 @@ impl Post<'_> {
             }
             Intake::Call(call) => call,
         };
+        let runs_on = session.is_some() && self.endpoint.aborts == Some(false);
         let mut waiting = Waiting {
             kept: session.is_some() && self.endpoint.store.is_some() && self.accepts.stream,
             // A client without an event of the stream has nothing to come back with.
-            call: Guard::new(call, apart, session).runs_on(self.endpoint.aborts == Some(false)),
+            call: Guard::new(call, apart, session).runs_on(runs_on),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
         };
