@@ -377,13 +377,13 @@ impl Post<'_> {
             calls: Vec::new(),
             accepts: self.accepts,
         };
-        for element in elements {
-            let around = era::Around::Http {
-                headers: self.head,
-                session: peer.legacy_version(),
-            };
-            batch.take(dispatch::element(&peer, element.get(), around, self.caller));
-        }
+        let around = era::Around::Http {
+            headers: self.head,
+            session: peer.legacy_version(),
+        };
+        dispatch::batch(&peer, elements, around, self.caller, |intake| {
+            batch.take(intake)
+        });
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),
             false => Begun::Batch(Box::pin(batch.wait(self.caller.signal.clone()))),
