@@ -360,10 +360,10 @@ impl Post<'_> {
             return Begun::Done(session::gone(None));
         }
         let version = era::legacy::http_version(self.head, found.version());
-        let peer = match (found, &self.endpoint.sessions) {
-            (Found::Session(session), _) => Some(session.peer.clone()),
-            (_, None) => Some(self.endpoint.crowd.clone()),
-            (_, Some(_)) => None,
+        let (peer, session) = match (found, &self.endpoint.sessions) {
+            (Found::Session(session), _) => (Some(session.peer.clone()), Some(session)),
+            (_, None) => (Some(self.endpoint.crowd.clone()), None),
+            (_, Some(_)) => (None, None),
         };
         let known = version.is_ok_and(era::has_batches)
             && !elements.is_empty()
@@ -375,6 +375,7 @@ impl Post<'_> {
         let mut batch = Batch {
             answers: Vec::new(),
             calls: Vec::new(),
+            session,
             accepts: self.accepts,
         };
         let around = era::Around::Http {
@@ -549,6 +550,7 @@ enum Event {
 struct Batch {
     answers: Vec<Vec<u8>>,
     calls: Vec<Guard>,
+    session: Option<Arc<Session>>,
     accepts: Accepts,
 }
 
@@ -557,7 +559,9 @@ impl Batch {
         match intake {
             Intake::Silent => {}
             Intake::Answer(answer) => self.answers.push(answer.body),
-            Intake::Call(call) => self.calls.push(Guard::new(call, None, None)),
+            Intake::Call(call) => self
+                .calls
+                .push(Guard::new(call, None, self.session.clone())),
         }
     }
 

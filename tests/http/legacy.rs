@@ -638,3 +638,23 @@ fn a_session_is_in_use_while_its_client_has_yet_to_read_a_message() {
         assert!(told.contains("tools/list_changed"), "{told}");
     });
 }
+
+#[test]
+fn a_batch_keeps_its_session_in_use_until_it_is_answered() {
+    let brief = |stage: &Stage| {
+        stage
+            .endpoint()
+            .sessions(1, std::time::Duration::from_secs(2))
+    };
+    every_way_with(Stage::new, brief, async |stage, serving| {
+        let session = open(serving, "2025-03-26").await;
+        let play = r#"[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"play"}}]"#;
+        let exchange = serving.send(&Req::legacy(&session, play)).await;
+        let playing = stage.playing().await;
+        smol::Timer::after(std::time::Duration::from_millis(2100)).await;
+        playing.finish("played");
+        assert_eq!(exchange.reply().await.status, 200);
+        let pong = serving.send(&Req::legacy(&session, &ping("2"))).await;
+        assert_eq!(pong.reply().await.status, 200);
+    });
+}
