@@ -32,6 +32,9 @@ pub struct Limits {
     /// How many requests of one connection, or of one session, run at a time. Default: 1024.
     ///
     /// Requests over HTTP outside of sessions count together, against 64 times this number.
+    ///
+    /// Of one batch (2025-03-26) as many requests are served, as long as what is answered at once is no more than
+    /// [`message_bytes`](Self::message_bytes); the others are refused.
     pub calls_per_peer: usize,
     /// How many entries one page of a list holds. Default: 1000.
     pub page_size: usize,
