@@ -90,6 +90,16 @@ fn a_handshake_that_does_not_fit_is_refused_and_may_be_repeated() {
         let answer = talk.asks(&bad);
         assert_eq!(answer["error"]["code"], -32602, "{bad}: {answer}");
     }
+    // All that a client says of itself is kept for as long as it has its session.
+    let long = format!(
+        r#""capabilities":{{"experimental":{{"x":"{}"}}}}"#,
+        "x".repeat(64 * 1024)
+    );
+    let long = talk.asks(good.replace(r#""capabilities":{}"#, &long));
+    assert_eq!(long["error"]["code"], -32602, "{long}");
+    let long = format!(r#""version":"{}""#, "0".repeat(64 * 1024));
+    let long = talk.asks(good.replace(r#""version":"0""#, &long));
+    assert_eq!(long["error"]["code"], -32602, "{long}");
     answers(&talk, &good, &initialized("2025-06-18"));
     // One session for one process.
     talk.says(
