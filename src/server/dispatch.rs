@@ -407,7 +407,10 @@ impl Arrival<'_> {
             true => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
             false => {
                 let most = subscriptions::MOST_RESOURCES;
-                let message = format!("Too many subscriptions: at most {most}");
+                let kilobytes = subscriptions::MOST_ADDRESSES / 1024;
+                let message = format!(
+                    "Too many subscriptions: at most {most}, with addresses of {kilobytes} KiB in all"
+                );
                 Err(RpcError::new(RpcError::INTERNAL_ERROR, message))
             }
         }
