@@ -19,7 +19,7 @@ use crate::server::call::Answer;
 use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::inflight::DROPPING;
 use crate::server::peer::{Kind, Peer};
-use crate::signal::{Reason, Signal};
+use crate::signal::{Reason, Signal, Wait};
 
 /// How much room the first read has: a page, since most messages are smaller, and idle memory counts.
 const FIRST: usize = 4 * 1024;
@@ -74,7 +74,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    executor::within(server.0.executor.clone(), |executor| {
+    executor::within(server.0.executor(), |executor| {
         let connection = Connection {
             guard: Guard(Peer::new(&server.0, Kind::Stream)),
             spawner: Spawner::on(&executor),
@@ -83,6 +83,7 @@ where
             inbox: Inbox::default(),
             outbox: Outbox::default(),
             unanswerable: 0,
+            over: None,
         };
         run(server, connection)
     })
@@ -122,6 +123,8 @@ struct Connection<R, W> {
     inbox: Inbox,
     outbox: Outbox,
     unanswerable: u32,
+    /// Fires after the grace of a close, should nobody wait for that.
+    over: Option<Wait>,
 }
 
 /// Ends what runs for the peer, however the connection ends.
@@ -171,7 +174,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
                 false => feed.is_closed(cx),
             };
             let written = self.poll_write(cx)?;
-            if closed {
+            if closed || self.is_over(cx) {
                 return Poll::Ready(Ok(End::Server));
             }
             if self.take_lines() {
@@ -189,6 +192,16 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// Tells whether the server is closed, and all the time that this leaves has passed.
+    fn is_over(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.over.is_none() {
+            let over = self.guard.0.server.over();
+            self.over = over.map(|over| over.aborted());
+        }
+        let over = self.over.as_mut();
+        over.is_some_and(|over| Pin::new(over).poll(cx).is_ready())
     }
 
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
@@ -320,7 +333,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Connection<R, W> {
         let peer = self.guard.0.clone();
         let patience = Signal::timeout(grace);
         let ended = match end {
-            // Whoever closed the server has fired its handlers, and waited for them.
+            // Whoever closed the server has fired its handlers, and they have had the grace.
             Ok(End::Server) => self.write_rest(&patience).await,
             Ok(End::Input) => {
                 peer.inflight.abort_all(&Reason::Closed);

@@ -34,6 +34,7 @@ mod variants;
 mod work;
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -87,8 +88,8 @@ pub(crate) struct Inner {
     pub(crate) instructions: Option<String>,
     pub(crate) offers: Offers,
     pub(crate) limits: Limits,
-    /// Where handlers and connections run, if the author says so.
-    pub(crate) executor: Option<Arc<Executor<'static>>>,
+    /// Where handlers and connections run, if the author says so. Not kept alive: what runs there holds its server.
+    pub(crate) executor: Option<Weak<Executor<'static>>>,
     pub(crate) tools: Registry<Tool>,
     pub(crate) resources: Registry<Resource>,
     pub(crate) templates: Registry<ResourceTemplate>,
@@ -208,11 +209,14 @@ impl Server {
     ///
     /// # Cancellation
     ///
-    /// Dropping the future stops the waiting; the signals have fired, and the server stays closed.
+    /// Dropping the future stops the waiting; the signals have fired, the server stays closed, and transports end by
+    /// themselves when the grace has. So it goes for a handler that closes its own server: it would wait for itself, and is
+    /// dropped after the grace.
     pub async fn close(&self, grace: Duration) {
         let peers = self.0.shut(grace);
         for peer in &peers {
             peer.inflight.abort_all(&Reason::ServerClosed);
+            peer.feed.nudge();
         }
         let patience = Signal::timeout(grace);
         for peer in &peers {
@@ -381,6 +385,11 @@ impl Inner {
         peers.push(Arc::downgrade(peer));
     }
 
+    /// The author's executor, if there is one still.
+    pub(crate) fn executor(&self) -> Option<Arc<Executor<'static>>> {
+        self.executor.as_ref()?.upgrade()
+    }
+
     /// Returns who is there.
     pub(crate) fn live_peers(&self) -> Vec<Arc<Peer>> {
         self.peers().iter().filter_map(Weak::upgrade).collect()
@@ -402,6 +411,13 @@ impl Inner {
             Some(end) => end.saturating_duration_since(Instant::now()),
             None => self.limits.grace,
         }
+    }
+
+    /// Fires when nothing is waited for any more, once the server is closed.
+    #[allow(dead_code)] // A listener asks how long that takes.
+    pub(crate) fn over(&self) -> Option<Signal> {
+        self.grace_ends.get()?;
+        Some(Signal::timeout(self.grace_left().saturating_add(DROPPING)))
     }
 
     /// Waits until no handler runs any more, for as long as a close lets them.
@@ -436,13 +452,15 @@ impl Inner {
         let (method, elapsed) = (call.method.as_str(), call.started.elapsed());
         log::error!("{}: {error}", call.named());
         if let Some(on_error) = &self.hooks.on_error {
-            on_error(&Failure {
-                method,
-                subject: &call.subject,
-                id: &call.id,
-                protocol_version: call.version,
-                elapsed,
-                error,
+            tell(|| {
+                on_error(&Failure {
+                    method,
+                    subject: &call.subject,
+                    id: &call.id,
+                    protocol_version: call.version,
+                    elapsed,
+                    error,
+                });
             });
         }
     }
@@ -458,14 +476,21 @@ impl Inner {
             cancelled.aborted
         );
         if let Some(on_cancelled) = &self.hooks.on_cancelled {
-            on_cancelled(cancelled);
+            tell(|| on_cancelled(cancelled));
         }
     }
 
     /// Tells the author of progress on something that a client was asked.
     fn report_progress(&self, progressed: &Progressed<'_>) {
         if let Some(on_progress) = &self.hooks.on_progress {
-            on_progress(progressed);
+            tell(|| on_progress(progressed));
         }
+    }
+}
+
+/// Tells the author of something. What the author's function panics with is no affair of the call's.
+fn tell(hook: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(hook)).is_err() {
+        log::error!("a function that is told of calls panicked");
     }
 }

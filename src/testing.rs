@@ -128,7 +128,7 @@ impl Client {
         let mut client = Self::over(our_input, our_output);
         let served = server.clone();
         let serving = async move { lines::serve(&served, their_input, their_output).await };
-        client.serving = Some(match &server.0.executor {
+        client.serving = Some(match server.0.executor() {
             Some(executor) => executor.spawn(serving),
             None => executor::global(serving),
         });

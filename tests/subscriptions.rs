@@ -670,7 +670,7 @@ fn a_legacy_client_subscribes_and_unsubscribes() {
                 done(n)
             );
         }
-        let refused = r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32603,"message":"Too many subscriptions: at most 1024"}}"#;
+        let refused = r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32603,"message":"Too many subscriptions: at most 1024, with addresses of 256 KiB in all"}}"#;
         assert_eq!(
             client.ask(&request(9, "subscribe", "memo:///more")).await,
             refused
@@ -679,6 +679,30 @@ fn a_legacy_client_subscribes_and_unsubscribes() {
             client.ask(&request(9, "subscribe", "memo:///7")).await,
             done(9)
         );
+    });
+}
+
+#[test]
+fn what_a_legacy_client_subscribes_to_is_bounded_in_bytes_as_well() {
+    let server = changing();
+    let request = |id: u32, verb: &str, uri: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{verb}","params":{{"uri":"{uri}"}}}}"#
+        )
+    };
+    let done = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+    let uri = |name: &str, length: usize| format!("memo:///{name}{}", "x".repeat(length));
+    let (long, other) = (uri("a", 200 * 1024), uri("b", 100 * 1024));
+    with(&server, async |client| {
+        client.initialize("2025-11-25", "{}").await;
+        let subscribe = request(1, "subscribe", &long);
+        assert_eq!(client.ask(&subscribe).await, done(1));
+        // It stands there already.
+        assert_eq!(client.ask(&subscribe).await, done(1));
+        let refused = client.ask(&request(2, "subscribe", &other)).await;
+        assert!(refused.contains("Too many subscriptions"), "{refused}");
+        assert_eq!(client.ask(&request(3, "unsubscribe", &long)).await, done(3));
+        assert_eq!(client.ask(&request(4, "subscribe", &other)).await, done(4));
     });
 }
 

@@ -80,10 +80,21 @@ pub(crate) struct Session {
     pub(crate) log_level: Option<LogLevel>,
 }
 
+/// The most bytes that a client may say of itself: all of it is kept for as long as its session.
+const MOST_SAID: usize = 64 * 1024;
+
 /// Reads the params of `initialize`.
 pub(crate) fn handshake(params: &Params<'_>) -> Result<Session, Refusal> {
     let read = || -> Result<Session, RpcError> {
         let requested: String = params.required("protocolVersion")?;
+        let said = ["capabilities", "clientInfo"].map(|name| params.get(name));
+        let said = said.into_iter().flatten().map(|raw| raw.get().len());
+        if said.sum::<usize>() > MOST_SAID {
+            let message = format!(
+                "Invalid 'capabilities' and 'clientInfo': more than {MOST_SAID} bytes in all"
+            );
+            return Err(RpcError::invalid_params(message));
+        }
         let capabilities = params.object("capabilities")?;
         let client_info = params.required("clientInfo")?;
         let version = Version::from_name(&requested)

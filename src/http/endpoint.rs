@@ -102,7 +102,7 @@ impl Endpoint {
     pub fn new(server: &Server) -> Self {
         Self(Arc::new(Inner {
             server: server.clone(),
-            spawner: server.0.executor.as_ref().map(Spawner::on),
+            spawner: server.0.executor().as_ref().map(Spawner::on),
             origins: Origins::default(),
             path: Some(PATH.to_owned()),
             sessions: Some(Arc::default()),
@@ -169,7 +169,7 @@ impl Endpoint {
     }
 
     /// Bounds the legacy sessions: how many there are at most (default 1,000), and after how much idle time one ends
-    /// (default 30 minutes).
+    /// (default 30 minutes). What a client says of itself at the beginning of one may take 64 KiB.
     #[must_use]
     pub fn sessions(self, most: usize, idle: Duration) -> Self {
         self.change(|inner| inner.sessions = Some(Arc::new(Sessions::new(most, idle))))

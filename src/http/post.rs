@@ -285,10 +285,11 @@ impl Post<'_> {
             }
             Intake::Call(call) => call,
         };
+        let runs_on = session.is_some() && self.endpoint.aborts == Some(false);
         let mut waiting = Waiting {
             kept: session.is_some() && self.endpoint.store.is_some() && self.accepts.stream,
             // A client without an event of the stream has nothing to come back with.
-            call: Guard::new(call, apart, session).runs_on(self.endpoint.aborts == Some(false)),
+            call: Guard::new(call, apart, session).runs_on(runs_on),
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
         };
@@ -359,10 +360,10 @@ impl Post<'_> {
             return Begun::Done(session::gone(None));
         }
         let version = era::legacy::http_version(self.head, found.version());
-        let peer = match (found, &self.endpoint.sessions) {
-            (Found::Session(session), _) => Some(session.peer.clone()),
-            (_, None) => Some(self.endpoint.crowd.clone()),
-            (_, Some(_)) => None,
+        let (peer, session) = match (found, &self.endpoint.sessions) {
+            (Found::Session(session), _) => (Some(session.peer.clone()), Some(session)),
+            (_, None) => (Some(self.endpoint.crowd.clone()), None),
+            (_, Some(_)) => (None, None),
         };
         let known = version.is_ok_and(era::has_batches)
             && !elements.is_empty()
@@ -374,15 +375,16 @@ impl Post<'_> {
         let mut batch = Batch {
             answers: Vec::new(),
             calls: Vec::new(),
+            session,
             accepts: self.accepts,
         };
-        for element in elements {
-            let around = era::Around::Http {
-                headers: self.head,
-                session: peer.legacy_version(),
-            };
-            batch.take(dispatch::element(&peer, element.get(), around, self.caller));
-        }
+        let around = era::Around::Http {
+            headers: self.head,
+            session: peer.legacy_version(),
+        };
+        dispatch::batch(&peer, elements, around, self.caller, |intake| {
+            batch.take(intake)
+        });
         match batch.calls.is_empty() {
             true => Begun::Done(batch.response()),
             false => Begun::Batch(Box::pin(batch.wait(self.caller.signal.clone()))),
@@ -548,6 +550,7 @@ enum Event {
 struct Batch {
     answers: Vec<Vec<u8>>,
     calls: Vec<Guard>,
+    session: Option<Arc<Session>>,
     accepts: Accepts,
 }
 
@@ -556,7 +559,9 @@ impl Batch {
         match intake {
             Intake::Silent => {}
             Intake::Answer(answer) => self.answers.push(answer.body),
-            Intake::Call(call) => self.calls.push(Guard::new(call, None, None)),
+            Intake::Call(call) => self
+                .calls
+                .push(Guard::new(call, None, self.session.clone())),
         }
     }
 

@@ -57,7 +57,7 @@ pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> 
 fn serving(listener: Listener, endpoint: Endpoint) -> future::Boxed<io::Result<()>> {
     Box::pin(async move {
         let server = endpoint.server().clone();
-        executor::within(server.0.executor.clone(), |executor| {
+        executor::within(server.0.executor(), |executor| {
             let listener = listener.with_executor(&executor);
             let spawner = Spawner::on(&executor);
             let service = move |request, signal| endpoint.serve(request, signal, &spawner);
@@ -81,7 +81,7 @@ pub(crate) async fn serve_with(
     service: impl Service,
     server: &Server,
 ) -> io::Result<()> {
-    let listener = match &server.0.executor {
+    let listener = match &server.0.executor() {
         Some(executor) => listener.with_executor(executor),
         None => listener,
     };

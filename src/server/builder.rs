@@ -32,6 +32,9 @@ pub struct Limits {
     /// How many requests of one connection, or of one session, run at a time. Default: 1024.
     ///
     /// Requests over HTTP outside of sessions count together, against 64 times this number.
+    ///
+    /// Of one batch (2025-03-26) as many requests are served, as long as what is answered at once is no more than
+    /// [`message_bytes`](Self::message_bytes); the others are refused.
     pub calls_per_peer: usize,
     /// How many entries one page of a list holds. Default: 1000.
     pub page_size: usize,
@@ -253,6 +256,8 @@ impl Builder {
     /// By default handlers run within the future that serves them, on its thread. Those of an `http::Endpoint` that is
     /// called by something else run on a thread of the crate's own, which the first of them starts.
     ///
+    /// The executor is not kept alive by the server: handlers that are left on it are dropped with it.
+    ///
     /// The type of the executor is what smol calls `smol::Executor`.
     pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
         self.executor = Some(executor);
@@ -310,12 +315,16 @@ impl Builder {
     }
 
     /// Is told of every unexpected failure of a handler, unless its request had been cancelled before.
+    ///
+    /// If it panics, that is logged, and harms no call.
     pub fn on_error(mut self, on_error: impl Fn(&Failure<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.on_error = Some(Box::new(on_error));
         self
     }
 
     /// Is told once of every cancellation that a client sends.
+    ///
+    /// If it panics, that is logged, and harms no call.
     pub fn on_cancelled(
         mut self,
         on_cancelled: impl Fn(&Cancelled<'_>) + Send + Sync + 'static,
@@ -325,6 +334,8 @@ impl Builder {
     }
 
     /// Is told of progress that legacy clients report on what they were asked.
+    ///
+    /// If it panics, that is logged, and harms no call.
     pub fn on_progress(
         mut self,
         on_progress: impl Fn(&Progressed<'_>) + Send + Sync + 'static,
@@ -374,7 +385,7 @@ impl Builder {
             instructions: self.instructions,
             offers,
             limits,
-            executor: self.executor,
+            executor: self.executor.as_ref().map(Arc::downgrade),
             tools: Registry::new("tools", page, cache, self.tools)?,
             resources: Registry::new("resources", page, cache, self.resources)?,
             templates: Registry::new("resourceTemplates", page, cache, self.templates)?,

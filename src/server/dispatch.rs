@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::around::Handler;
@@ -110,22 +111,48 @@ pub(crate) fn receive_batch(
         legacy: peer.legacy_version(),
     };
     match jsonrpc::parse(bytes) {
-        Ok(Message::Batch(elements)) if !elements.is_empty() => elements
-            .into_iter()
-            .for_each(|text| take(element(peer, text.get(), around, caller))),
+        Ok(Message::Batch(elements)) if !elements.is_empty() => {
+            batch(peer, &elements, around, caller, take);
+        }
         Ok(_) => take(Intake::Answer(refuse_batch())),
         Err(malformed) => take(refuse_malformed(malformed)),
     }
 }
 
+/// Takes the elements of a batch, up to as many as calls may run, and as their answers fit into a message. The requests
+/// behind those are refused, so that one message does not become answers without end.
+pub(crate) fn batch(
+    peer: &Arc<Peer>,
+    elements: &[&RawValue],
+    around: Around<'_>,
+    caller: Caller<'_>,
+    mut take: impl FnMut(Intake),
+) {
+    let limits = &peer.server.limits;
+    let mut room = limits.message_bytes;
+    for (at, text) in elements.iter().enumerate() {
+        let full = at >= limits.calls_per_peer || room == 0;
+        let intake = element(peer, text.get(), around, caller, full);
+        if let Intake::Answer(answer) = &intake {
+            room = room.saturating_sub(answer.body.len());
+        }
+        take(intake);
+    }
+}
+
 /// Takes one element of a batch. None of them opens a session.
-pub(crate) fn element(
+fn element(
     peer: &Arc<Peer>,
     text: &str,
     around: Around<'_>,
     caller: Caller<'_>,
+    full: bool,
 ) -> Intake {
     match jsonrpc::parse_str(text) {
+        Ok(Message::Request(request)) if full => {
+            let error = RpcError::new(RpcError::INTERNAL_ERROR, "Too much for one batch");
+            refuse(&request.method, &request.id, &Refusal::new(503, error))
+        }
         Ok(Message::Request(request)) => {
             let element = match around {
                 Around::Http { headers, .. } => Some(Element(headers)),
@@ -380,7 +407,10 @@ impl Arrival<'_> {
             true => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
             false => {
                 let most = subscriptions::MOST_RESOURCES;
-                let message = format!("Too many subscriptions: at most {most}");
+                let kilobytes = subscriptions::MOST_ADDRESSES / 1024;
+                let message = format!(
+                    "Too many subscriptions: at most {most}, with addresses of {kilobytes} KiB in all"
+                );
                 Err(RpcError::new(RpcError::INTERNAL_ERROR, message))
             }
         }

@@ -22,6 +22,8 @@ struct State {
     calls: VecDeque<Arc<Call>>,
     messages: VecDeque<Vec<u8>>,
     waker: Option<Waker>,
+    /// Somebody reads, also while it has been woken and has not come yet.
+    watched: bool,
     closed: bool,
 }
 
@@ -112,6 +114,7 @@ impl Feed {
             return Poll::Ready(None);
         }
         state.waker = Some(cx.waker().clone());
+        state.watched = true;
         Poll::Pending
     }
 
@@ -122,12 +125,16 @@ impl Feed {
 
     /// The reader has gone.
     pub(crate) fn forget(&self) {
-        self.state().waker = None;
+        let mut state = self.state();
+        state.watched = false;
+        let waker = state.waker.take();
+        drop(state);
+        drop(waker);
     }
 
     /// Tells whether somebody reads.
     pub(crate) fn is_watched(&self) -> bool {
-        self.state().waker.is_some()
+        self.state().watched
     }
 
     /// Ends the feed and throws away what stands in it: nobody will read it. Calls hold their peer, and a peer its feed.

@@ -7,7 +7,7 @@ use super::Inner;
 use super::feed::Feed;
 use super::inflight::Inflight;
 use super::outgoing::Outgoing;
-use super::subscriptions::{Change, MOST_RESOURCES};
+use super::subscriptions::{Change, MOST_ADDRESSES, MOST_RESOURCES};
 use crate::era::legacy;
 use crate::protocol::jsonrpc::Id;
 use crate::protocol::{LogLevel, Version};
@@ -33,6 +33,8 @@ struct Told {
     ready: bool,
     /// The resources that it has subscribed to, in their order.
     resources: Vec<String>,
+    /// How long their addresses are in all.
+    bytes: usize,
 }
 
 impl Told {
@@ -142,8 +144,10 @@ impl Peer {
         match told.place(&uri) {
             Ok(_) => true,
             Err(place) => {
-                let room = told.resources.len() < MOST_RESOURCES;
+                let bytes = told.bytes.saturating_add(uri.len());
+                let room = told.resources.len() < MOST_RESOURCES && bytes <= MOST_ADDRESSES;
                 if room {
+                    told.bytes = bytes;
                     told.resources.insert(place, uri);
                 }
                 room
@@ -154,7 +158,7 @@ impl Peer {
     pub(crate) fn unsubscribe(&self, uri: &str) {
         let mut told = self.told();
         if let Ok(place) = told.place(uri) {
-            told.resources.remove(place);
+            told.bytes -= told.resources.remove(place).len();
         }
     }
 

@@ -8,6 +8,9 @@ use crate::protocol::LogLevel;
 /// How many reports of progress of one call wait for a slow client before the newest replaces the last.
 const REPORTS: usize = 16;
 
+/// The most bytes of a report of which that many wait. A larger one, such as with a long token, waits alone.
+const LARGE: usize = 8 * 1024;
+
 /// Messages that wait.
 #[derive(Default)]
 pub(super) struct Queue {
@@ -46,7 +49,8 @@ impl Queue {
     /// Adds progress. Of too much only the newest stays at the end, behind what was said before it.
     pub(super) fn push_progress(&mut self, message: Vec<u8>) {
         let kind = Kind::Progress;
-        if self.reports == REPORTS {
+        let most = if message.len() > LARGE { 1 } else { REPORTS };
+        if self.reports >= most {
             let last = self.entries.iter().rposition(|entry| entry.kind == kind);
             last.map(|last| self.entries.remove(last));
             self.reports -= 1;

@@ -21,6 +21,10 @@ use crate::signal::Reason;
 /// How many resources one subscription, or one legacy session, may name.
 pub(crate) const MOST_RESOURCES: usize = 1024;
 
+/// How many bytes the addresses of resources may take that one legacy session has subscribed to. It keeps them without
+/// any request that is open.
+pub(crate) const MOST_ADDRESSES: usize = 256 * 1024;
+
 /// Something that clients may be told of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change<'a> {

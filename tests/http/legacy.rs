@@ -1,8 +1,11 @@
 //! Legacy clients: which rules a message falls under, sessions, versions, batches.
 
+use smol::future;
+
 use crate::common::*;
+use smol_mcp::http::Endpoint;
 use smol_mcp::protocol::{ResourceContents, ResourceInfo};
-use smol_mcp::{Limits, Resource};
+use smol_mcp::{Limits, List, Resource, Server};
 
 const SUPPORTED: &str = r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]"#;
 
@@ -603,5 +606,55 @@ fn calls_of_a_session_are_bounded_and_the_crowd_has_64_times_as_many() {
             ("of another kind", read, 503, refused),
         ];
         check(serving, &rows).await;
+    });
+}
+
+// What waits for a client that listens is no sign that it has left.
+#[test]
+fn a_session_is_in_use_while_its_client_has_yet_to_read_a_message() {
+    let server = Server::builder("changing", "1")
+        .list_changed([List::Tools])
+        .build()
+        .unwrap();
+    let endpoint = Endpoint::new(&server).sessions(1, std::time::Duration::from_secs(2));
+    smol::block_on(async {
+        let serving = serve(Way::Direct, endpoint).await;
+        let session = open(&*serving, "2025-11-25").await;
+        let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+        let ready = serving.send(&Req::legacy(&session, ready)).await;
+        assert_eq!(ready.reply().await.status, 202);
+        let listen = Req::new("GET")
+            .with("accept", "text/event-stream")
+            .with("mcp-session-id", &session);
+        let mut listening = serving.send(&listen).await;
+        assert_eq!(listening.head().await.0, 200);
+        assert_eq!(listening.piece().await.as_deref(), Some(":\n\n"));
+        assert!(future::poll_once(listening.piece()).await.is_none());
+        smol::Timer::after(std::time::Duration::from_millis(2100)).await;
+        server.list_changed(List::Tools);
+        let pong = serving.send(&Req::legacy(&session, &ping("1"))).await;
+        assert_eq!(pong.reply().await.status, 200);
+        let told = listening.piece().await.unwrap();
+        assert!(told.contains("tools/list_changed"), "{told}");
+    });
+}
+
+#[test]
+fn a_batch_keeps_its_session_in_use_until_it_is_answered() {
+    let brief = |stage: &Stage| {
+        stage
+            .endpoint()
+            .sessions(1, std::time::Duration::from_secs(2))
+    };
+    every_way_with(Stage::new, brief, async |stage, serving| {
+        let session = open(serving, "2025-03-26").await;
+        let play = r#"[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"play"}}]"#;
+        let exchange = serving.send(&Req::legacy(&session, play)).await;
+        let playing = stage.playing().await;
+        smol::Timer::after(std::time::Duration::from_millis(2100)).await;
+        playing.finish("played");
+        assert_eq!(exchange.reply().await.status, 200);
+        let pong = serving.send(&Req::legacy(&session, &ping("2"))).await;
+        assert_eq!(pong.reply().await.status, 200);
     });
 }

@@ -3,9 +3,10 @@
 use crate::common::*;
 use std::sync::{Arc, Mutex};
 
-use smol_mcp::List;
+use smol::future;
 use smol_mcp::http::{Endpoint, EventStore, MemoryStore, Place};
 use smol_mcp::signal::Reason;
+use smol_mcp::{Limits, List};
 
 fn kept(stage: &Stage) -> Endpoint {
     stage.endpoint().event_store(MemoryStore::new())
@@ -485,4 +486,39 @@ fn a_store_of_ones_own_sees_every_event_and_the_end_of_the_session() {
             );
         });
     }
+}
+
+#[test]
+fn outside_of_sessions_a_hang_up_ends_calls_and_subscriptions_whatever_was_chosen() {
+    let one_subscription = || {
+        Stage::with(|builder| {
+            let mut limits = Limits::default();
+            limits.subscriptions = 1;
+            builder.limits(limits)
+        })
+    };
+    let stubborn = |stage: &Stage| stage.endpoint().abort_on_hang_up(false);
+    every_way_with(one_subscription, stubborn, async |stage, serving| {
+        let exchange = serving.send(&Req::play("1")).await;
+        let playing = stage.playing().await;
+        exchange.hang_up();
+        assert!(matches!(playing.aborted().await, Reason::Disconnected));
+        let listen = format!(
+            r#"{{"jsonrpc":"2.0","id":2,"method":"subscriptions/listen","params":{{"notifications":{{}},{META}}}}}"#
+        );
+        for _ in 0..2 {
+            let patient = async {
+                loop {
+                    let mut exchange = serving.send(&Req::modern(&listen)).await;
+                    let (_, headers) = exchange.head().await;
+                    if headers.contains(&("content-type".into(), "text/event-stream".into())) {
+                        return exchange.hang_up();
+                    }
+                    // The hang-up before has perhaps not been noticed yet.
+                    future::yield_now().await;
+                }
+            };
+            bounded("the end of the subscription before", patient).await;
+        }
+    });
 }

@@ -9,6 +9,7 @@ use smol_mcp::protocol::{
 use smol_mcp::testing::Client;
 use smol_mcp::{HandlerError, NoInput, Prompt, Resource, ResourceTemplate, Server, Tool};
 
+use crate::stage::within;
 use crate::talk::{self, META, Talk};
 use crate::transport::{Era, memory};
 
@@ -89,6 +90,16 @@ fn a_handshake_that_does_not_fit_is_refused_and_may_be_repeated() {
         let answer = talk.asks(&bad);
         assert_eq!(answer["error"]["code"], -32602, "{bad}: {answer}");
     }
+    // All that a client says of itself is kept for as long as it has its session.
+    let long = format!(
+        r#""capabilities":{{"experimental":{{"x":"{}"}}}}"#,
+        "x".repeat(64 * 1024)
+    );
+    let long = talk.asks(good.replace(r#""capabilities":{}"#, &long));
+    assert_eq!(long["error"]["code"], -32602, "{long}");
+    let long = format!(r#""version":"{}""#, "0".repeat(64 * 1024));
+    let long = talk.asks(good.replace(r#""version":"0""#, &long));
+    assert_eq!(long["error"]["code"], -32602, "{long}");
     answers(&talk, &good, &initialized("2025-06-18"));
     // One session for one process.
     talk.says(
@@ -223,6 +234,41 @@ fn a_batch_is_served_in_the_one_revision_that_has_them() {
     scene.client.send(&format!("[{play},{cancel}]"));
     scene.director.expect("fired one: cancelled by the client");
     scene.client.silence();
+}
+
+// One line must not become as many answers as requests fit into it.
+#[test]
+fn of_a_batch_what_is_beyond_a_bound_is_refused() {
+    let refused = |method: &str, limits| {
+        let server = crate::talk::builder().limits(limits).build().unwrap();
+        let client = Client::legacy(&server, Version::V2025_03_26);
+        let client = within("the handshake", client);
+        let request = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}"}}"#);
+        let batch = format!("[{}]", Vec::from_iter((10..15).map(request)).join(","));
+        within("the answers", async {
+            client.send(batch).await;
+            let mut refused = Vec::new();
+            for id in 10..15 {
+                let answer = client.line().await.unwrap();
+                let answer: Value = serde_json::from_str(&answer).unwrap();
+                assert_eq!(answer["id"], id);
+                if let Some(error) = answer.get("error") {
+                    assert_eq!(error["message"], "Too much for one batch");
+                    refused.push(id);
+                }
+            }
+            refused
+        })
+    };
+    let mut limits = smol_mcp::Limits::default();
+    limits.calls_per_peer = 3;
+    assert_eq!(refused("ping", limits.clone()), [13, 14]);
+    limits.calls_per_peer = 5;
+    assert!(refused("ping", limits.clone()).is_empty());
+    // An answer with a list is longer than what asks for it.
+    limits.message_bytes = 300;
+    assert!(refused("ping", limits.clone()).is_empty());
+    assert_eq!(refused("tools/list", limits).last(), Some(&14));
 }
 
 fn map(value: Value) -> serde_json::Map<String, Value> {

@@ -572,3 +572,21 @@ fn a_method_that_is_not_offered_is_not_found() {
         legacy.says(line(method).replace("$META", ""), &[&unknown(method)]);
     }
 }
+
+// What is told of calls has no say in what becomes of them.
+#[test]
+fn a_hook_that_panics_harms_neither_the_call_nor_the_connection() {
+    let server = talk::builder()
+        .tool(Tool::new("fail", fail))
+        .on_error(|_| panic!("a hook"))
+        .on_cancelled(|_| panic!("a hook"))
+        .build()
+        .unwrap();
+    let talk = Talk::with(&server);
+    for how in [r#"{"how":"at once"}"#, r#"{"how":"late"}"#] {
+        talk.says(call(how), &[&failed("The tool failed.")]);
+    }
+    assert_eq!(server.calls_in_flight(), 0);
+    let cancel = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+    talk.says(cancel, &[]);
+}

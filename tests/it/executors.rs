@@ -91,6 +91,33 @@ fn beside<T>(server: &Server, script: impl AsyncFnOnce(Client) -> T) -> T {
     within("the script", future::or(script(client), serving))
 }
 
+// Handlers hold their server, and the server knows the executor that they are on.
+#[test]
+fn an_executor_that_is_dropped_drops_the_handlers_that_are_left_on_it() {
+    let (events, told) = mpsc::channel();
+    let executor = Arc::new(smol::Executor::new());
+    let patient = move |_: NoInput| {
+        let guard = Guard(events.clone());
+        async move {
+            guard.0.send("begun").unwrap();
+            future::pending::<()>().await;
+        }
+    };
+    let server = Server::builder("threads", "1.0.0")
+        .tool(Tool::new("patient", patient))
+        .executor(executor.clone())
+        .build()
+        .unwrap();
+    // The serving future is dropped at its end, and the executor is not run after that.
+    beside(&server, async |client| {
+        client.start("patient", json!({})).await;
+        executor.run(client.silence()).await;
+        drop(executor);
+    });
+    drop(server);
+    assert_eq!(told.try_iter().collect::<Vec<_>>(), ["begun", "dropped"]);
+}
+
 #[test]
 fn a_handler_that_waits_runs_on_the_thread_that_serves() {
     let (events, _kept) = mpsc::channel();

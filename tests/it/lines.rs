@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::task::{self, Poll};
 use std::thread;
 use std::time::Duration;
@@ -391,4 +391,74 @@ fn a_panic_in_a_destructor_of_a_dropped_handler_harms_nothing_else() {
         Client::new(&server).silence().await;
     };
     within("the end of the connection", test);
+}
+
+/// A server whose tool `close` closes it, and waits for that, which it cannot live to see.
+fn self_closing() -> Server {
+    let own = Arc::new(OnceLock::<Server>::new());
+    let closed = own.clone();
+    let close = move |_: NoInput| {
+        let own = own.clone();
+        async move {
+            let server = own.get().unwrap().clone();
+            server.close(Duration::from_millis(20)).await;
+        }
+    };
+    let server = Server::builder("closing", "1.0.0")
+        .tool(Tool::new("close", close))
+        .build()
+        .unwrap();
+    closed.set(server.clone()).unwrap();
+    server
+}
+
+// The close is dropped with the handler that waits for it.
+#[test]
+fn a_handler_that_closes_its_server_does_not_keep_the_connection_open() {
+    let server = self_closing();
+    let client = Client::new(&server);
+    let test = async {
+        client.start("close", json!({})).await;
+        client.ended().await.unwrap();
+    };
+    within("the end of the connection", test);
+}
+
+/// A server whose handler `slow` has begun, over the first of two connections, when its close is given up.
+async fn given_up(
+    tool: Tool,
+    fired: channel::Receiver<Reason>,
+    grace: Duration,
+) -> (Client, Client, testing::Running) {
+    let server = Server::builder("slow", "1.0.0").tool(tool).build().unwrap();
+    let (busy, idle) = (Client::new(&server), Client::new(&server));
+    idle.silence().await;
+    let call = busy.start("slow", json!({})).await;
+    busy.silence().await;
+    let close = server.close(grace);
+    assert!(future::poll_once(close).await.is_none());
+    assert!(matches!(fired.recv().await.unwrap(), Reason::ServerClosed));
+    (busy, idle, call)
+}
+
+#[test]
+fn connections_end_with_the_grace_although_nobody_waits_for_the_close() {
+    let (tool, fired, _cue, _) = slow_ending();
+    let test = async {
+        let (busy, idle, _call) = given_up(tool, fired, Duration::from_millis(20)).await;
+        busy.ended().await.unwrap();
+        idle.ended().await.unwrap();
+    };
+    within("the end of the connections", test);
+}
+
+#[test]
+fn handlers_have_the_grace_although_nobody_waits_for_the_close() {
+    let (tool, fired, cue, _) = slow_ending();
+    let test = async {
+        let (_busy, _idle, call) = given_up(tool, fired, Duration::MAX).await;
+        cue.send(()).await.unwrap();
+        call.answer().await;
+    };
+    within("the answer", test);
 }

@@ -98,6 +98,22 @@ fn beyond_sixteen_waiting_reports_the_newest_replaces_the_last() {
     });
 }
 
+// Its token is as long as a client likes, and stands in each report.
+#[test]
+fn of_large_waiting_reports_only_the_newest_is_kept() {
+    let server = reporting(|cx| {
+        for number in 1..=100 {
+            cx.progress(number, 100, "on");
+        }
+    });
+    let token = "t".repeat(16 * 1024);
+    let talk = Talk::with(&server);
+    let report = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":"{token}","progress":100,"total":100,"message":"on"}}}}"#
+    );
+    talk.says(go(&format!("\"{token}\"")), &[&report, DONE]);
+}
+
 // R145, P20, failures: no token, no progress.
 #[test]
 fn without_a_token_nothing_is_sent() {

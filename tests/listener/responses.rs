@@ -365,3 +365,16 @@ fn requests_carry_the_address_of_the_peer_if_that_is_wanted() {
     let here = client.local_addr().unwrap().to_string();
     assert!(read_until(&mut client, &here).ends_with(&here));
 }
+
+#[test]
+fn a_service_that_panics_before_it_has_a_future_is_answered_as_well() {
+    let service = |request: http::Request<Vec<u8>>, _| {
+        assert_ne!(request.uri().path(), "/panic");
+        std::future::ready(http::Response::new(Body::full("served")))
+    };
+    let server = Server::start(service);
+    let request = "GET /panic HTTP/1.1\r\nhost: a\r\n\r\nGET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    let answers = server.exchange(request);
+    assert!(answers.starts_with("HTTP/1.1 500 "), "{answers}");
+    assert!(answers.ends_with("served"), "{answers}");
+}

@@ -26,6 +26,8 @@ use crate::signal::{AbortOnDrop, Controller, Reason};
 const READ_AHEAD: usize = 16 * 1024;
 /// How long a client that was refused may go on sending before its connection is torn down.
 const LINGER: Duration = Duration::from_secs(2);
+/// How many reads are thrown away in a row before others on the executor get their turn, and the time is looked at.
+const DISCARDS: usize = 4;
 /// How many answers or pieces may leave in a row before others on the executor get their turn.
 const STREAK: u8 = 32;
 
@@ -75,7 +77,10 @@ pub(super) fn serve<S: Service>(
                 return;
             };
             let mut answer = {
-                let response = connection.attend(call, controller.controller()).await;
+                let response = match call {
+                    Some(call) => connection.attend(call, controller.controller()).await,
+                    None => Some(broken()),
+                };
                 let Some(response) = response else {
                     return;
                 };
@@ -112,19 +117,21 @@ impl Connection {
         }
     }
 
-    /// Starts the call for the next request, or returns `None` if there is none and the client has been told.
+    /// Starts the call for the next request, or returns `None` if there is none and the client has been told. There is no
+    /// call if the service panics before there is one.
     async fn next_call<'a, S: Service>(
         &mut self,
         service: &'a S,
     ) -> Option<(
-        Pin<Box<impl Future<Output = Response<Body>> + Send + use<'a, S>>>,
+        Option<Pin<Box<impl Future<Output = Response<Body>> + Send + use<'a, S>>>>,
         AbortOnDrop,
         Terms,
     )> {
         match poll_fn(|cx| self.poll_request(cx)).await {
             Ok((request, terms)) => {
                 let controller = Controller::new();
-                let call = Box::pin(service.call(request, controller.signal()));
+                let call = || Box::pin(service.call(request, controller.signal()));
+                let call = catch_unwind(AssertUnwindSafe(call)).ok();
                 Some((call, controller.abort_on_drop(Reason::Closed), terms))
             }
             Err(Stop::End) => None,
@@ -412,7 +419,7 @@ impl Connection {
     }
 
     fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
+        for _ in 0..DISCARDS {
             self.reader.input.take(self.reader.input.rest().len());
             match self.socket.receive(&mut self.reader.input) {
                 Ok((1.., _)) => continue,
@@ -427,10 +434,16 @@ impl Connection {
                 }
             }
             self.seat.register(cx);
-            return match self.seat.is_late() || self.seat.is_closing() {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            };
+            return self.poll_lingered();
+        }
+        cx.waker().wake_by_ref();
+        self.poll_lingered()
+    }
+
+    fn poll_lingered(&self) -> Poll<()> {
+        match self.seat.is_late() || self.seat.is_closing() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
         }
     }
 }
@@ -445,6 +458,7 @@ fn broken() -> Response<Body> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
     use std::sync::Arc;
 
     use super::super::options::Options;
@@ -472,5 +486,35 @@ mod tests {
             assert!(size <= 600, "{size} bytes, the connection {connection}");
             future
         });
+    }
+
+    #[test]
+    fn a_client_that_goes_on_sending_after_a_refusal_leaves_others_their_turn() {
+        let seats = Arc::new(Seats::new());
+        let executor = smol::Executor::new();
+        seats.begin(Options::new());
+        let (ours, mut theirs) = std::os::unix::net::UnixStream::pair().unwrap();
+        ours.set_nonblocking(true).unwrap();
+        theirs.set_nonblocking(true).unwrap();
+        theirs.write_all(b"no request\r\n").unwrap();
+        while theirs.write(&[b'x'; 16 * 1024]).is_ok() {}
+        let unread = ours.try_clone().unwrap();
+        let left = || rustix::io::ioctl_fionread(&unread).unwrap();
+        let service = |_request: http::Request<Vec<u8>>, _signal: Signal| async {
+            Response::new(Body::empty())
+        };
+        let socket = Socket::new(ours.into(), false).unwrap();
+        seats.admit(&executor, |seat| {
+            serve(Connection::new(socket, seat, None), Arc::new(service))
+        });
+        let mut polls = 0;
+        while left() > 0 {
+            let before = left();
+            assert!(executor.try_tick(), "it goes on, with {before} unread");
+            let taken = before - left();
+            assert!(taken <= 8 * 16 * 1024, "{taken} bytes in one poll");
+            polls += 1;
+        }
+        assert!(polls > 1);
     }
 }
