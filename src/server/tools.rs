@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::failure::HandlerError;
-use super::handlers::{self, IntoToolHandler, IntoToolResult};
+use super::handlers::{self, IntoToolResult, ToolFn};
 use super::registry::Listed;
 use super::schema::Schema;
 use super::variants;
@@ -71,7 +71,7 @@ pub struct Tool {
 }
 
 /// A handler of a tool, whatever function it was.
-pub struct ToolHandler(Box<Handle>);
+pub(super) struct ToolHandler(Box<Handle>);
 
 /// A look at arguments; the error is for the model to read.
 type Strict = fn(&Tool, &str) -> Result<(), String>;
@@ -95,8 +95,17 @@ impl Tool {
     /// Defines a tool that takes any JSON object until [`input_schema`](Self::input_schema) says more.
     ///
     /// The name is to be 1 to 128 letters, digits, `_`, `-` and `.`; registration refuses others.
-    pub fn new<Marker>(name: impl Into<String>, handler: impl IntoToolHandler<Marker>) -> Self {
-        Self::with_handler(name.into(), handler.into_tool_handler())
+    ///
+    /// The handler is an async function of its input, or of its input and the [`Context`]. The input is anything that
+    /// deserialises without borrowing ([`NoInput`](crate::NoInput) for none), the output is [`IntoToolResult`], and the future is
+    /// `Send`.
+    pub fn new<Marker, Handler>(name: impl Into<String>, handler: Handler) -> Self
+    where
+        Handler: ToolFn<Marker> + Send + Sync + 'static,
+        Handler::Input: DeserializeOwned,
+        Handler::Future: Future<Output: IntoToolResult> + Send + 'static,
+    {
+        Self::with_handler(name.into(), handlers::of(handler))
     }
 
     /// Defines a tool whose input schema is derived from the type of its input: a struct, or an enum whose variants
@@ -105,7 +114,9 @@ impl Tool {
     #[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
     pub fn typed<Marker, Handler>(name: impl Into<String>, handler: Handler) -> Self
     where
-        Handler: IntoToolHandler<Marker, Input: schemars::JsonSchema>,
+        Handler: ToolFn<Marker> + Send + Sync + 'static,
+        Handler::Input: DeserializeOwned + schemars::JsonSchema,
+        Handler::Future: Future<Output: IntoToolResult> + Send + 'static,
     {
         let schema = schemars::schema_for!(Handler::Input);
         Self::new(name, handler).input_schema(schema.into())
@@ -456,11 +467,5 @@ impl fmt::Debug for Tool {
         f.debug_struct("Tool")
             .field("name", &self.info.name)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for ToolHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ToolHandler")
     }
 }
