@@ -12,7 +12,7 @@ use super::context::Context;
 use super::failure::HandlerError;
 use super::handlers::{self, IntoToolResult, ToolFn};
 use super::registry::Listed;
-use super::schema::Schema;
+use super::schema::{self, Schema};
 use super::variants;
 use super::work::Work;
 use crate::Error;
@@ -196,8 +196,8 @@ impl Tool {
     /// Sets the JSON Schema of the input: that of an object, or of several objects of which the input is one (`oneOf`,
     /// `anyOf`), as it is for an enum. `"type": "object"`, which the protocol wants at the root, is added there.
     ///
-    /// With the feature `validate` the arguments of every call are held against it, and the model is told where they
-    /// do not fit. Without it, what the type of the input does not refuse is for the handler to check.
+    /// With the feature `validate` the schema itself is checked at registration, the arguments of every call are held against it,
+    /// and the model is told where they do not fit. Without it, what the type of the input does not refuse is for the handler to check.
     #[must_use]
     pub fn input_schema(mut self, schema: Value) -> Self {
         let schema = variants::rooted(schema).unwrap_or_else(|mistake| {
@@ -452,6 +452,11 @@ impl Listed for Tool {
         }
         if let Some(mistake) = &self.mistake {
             return Err(Error::definition(format!("tool {name:?}: {mistake}")));
+        }
+        if let Some(mistake) = schema::mistake(&self.info.input_schema) {
+            return Err(Error::definition(format!(
+                "tool {name:?}: the input schema: {mistake}"
+            )));
         }
         meta_keys::check(&self.info.meta)
             .map_err(|err| Error::definition(format!("tool {name:?}: {err}")))
