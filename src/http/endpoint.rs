@@ -123,10 +123,14 @@ impl Endpoint {
         self
     }
 
-    /// Answers at another path.
+    /// Answers at another path. `mcp` is the same as `/mcp`.
     #[must_use]
     pub fn path(self, path: impl Into<String>) -> Self {
-        self.change(|inner| inner.path = Some(path.into()))
+        let mut path = path.into();
+        if !path.starts_with('/') {
+            path.insert(0, '/');
+        }
+        self.change(|inner| inner.path = Some(path))
     }
 
     /// Answers at every path: for a router that has looked at it already.
@@ -135,7 +139,7 @@ impl Endpoint {
         self.change(|inner| inner.path = None)
     }
 
-    /// Serves requests to this host name too, whatever the port.
+    /// Serves requests to this host name too, whatever the port: `notes.example`, not an address with a scheme or a path.
     #[must_use]
     pub fn host(self, name: impl Into<String>) -> Self {
         self.change(|inner| inner.origins.add_host(name.into()))
