@@ -82,6 +82,7 @@ pub fn listener(source: impl Into<Listener>) -> Listener {
 
 /// An MCP endpoint for [`tide::Route::all`](tide::Route::all). The route decides about the path.
 #[derive(Clone, Debug)]
+#[must_use = "an endpoint answers nobody until a route has it"]
 pub struct Endpoint(http::Endpoint);
 
 impl From<http::Endpoint> for Endpoint {
@@ -108,6 +109,7 @@ impl<State: Clone + Send + Sync + 'static> tide::Endpoint<State> for Endpoint {
 
 /// A listener that is not bound yet.
 #[derive(Debug)]
+#[must_use = "a listener answers nobody until an app listens on it"]
 pub struct Listener {
     source: Source,
     server: Option<Server>,
@@ -118,7 +120,6 @@ impl Listener {
     ///
     /// A tide app may hold more than the server, so that it does not end with it by itself. Connections run on the
     /// executor of the server then, if it was given one and [`Options::executor`](http::Options::executor) names no other.
-    #[must_use]
     pub fn closes_with(mut self, server: &Server) -> Self {
         self.server = Some(server.clone());
         self

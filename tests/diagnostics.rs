@@ -39,6 +39,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "is no handler of a tool",
     ),
     (
+        "a_failure_that_is_not_returned",
+        "async fn handler(_: NoInput) { HandlerError::public(\"No.\"); }",
+        "unused `HandlerError` that must be used",
+    ),
+    (
         "a_function_with_the_context_first",
         "async fn handler(_: Context, _: NoInput) {}",
         "is no handler of a tool",
@@ -59,8 +64,8 @@ fn write(place: &Path) -> PathBuf {
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     for (name, handler, _) in MISTAKES {
         let program = format!(
-            "#![allow(unused_imports)]\nuse smol_mcp::{{Context, NoInput, Tool}};\n{handler}\n\
-             fn main() {{ Tool::new(\"tool\", handler); }}\n"
+            "#![allow(unused_imports)]\n#![deny(unused_must_use)]\nuse smol_mcp::{{Context, HandlerError, NoInput, Tool}};\n{handler}\n\
+             fn main() {{ let _ = Tool::new(\"tool\", handler); }}\n"
         );
         fs::write(bins.join(name).with_extension("rs"), program).unwrap();
     }

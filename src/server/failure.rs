@@ -54,6 +54,7 @@ pub(super) type AnyError = Box<dyn StdError + Send + Sync>;
 /// cannot know that a box is no error type itself. An error that is not `Sync` has to be told as text,
 /// `.map_err(|err| HandlerError::unexpected(err.to_string()))?`: this type is `Sync`, so that futures which hold one
 /// stay `Send`.
+#[must_use = "a failure is none until it is returned"]
 pub struct HandlerError(pub(crate) Box<Kind>);
 
 pub(crate) enum Kind {
