@@ -6,6 +6,9 @@
 //! An [`Endpoint`] is such a service: MCP for a [`Server`](crate::Server), of every revision at once. Which rules a message
 //! falls under is decided by its body. [`serve`] puts an endpoint on a listener; [`Endpoint::handle`] needs no socket.
 //!
+//! Requests and responses are those of the crate `http`, version 1: `cargo add http` to name their types. Where this module is
+//! imported by its name, that crate is `::http`.
+//!
 //! # When the response begins
 //!
 //! A handler that is ready at once, or that says nothing before its result, is answered by JSON, and its failure may still

@@ -1,4 +1,4 @@
-//! What the compiler says to authors whose handler is none: it names the one thing that does not fit.
+//! What the compiler says of an author's mistake: it names the one thing that does not fit.
 //!
 //! A program with all the mistakes is checked by cargo, which takes a while; `.ci/full` asks for it.
 
@@ -44,6 +44,16 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "unused `HandlerError` that must be used",
     ),
     (
+        "an_option_of_a_number_as_total",
+        "async fn handler(_: NoInput, cx: Context) { cx.progress(1, Some(2_u64), \"\"); }",
+        "`Option<u64>` is no total of progress",
+    ),
+    (
+        "a_server_as_a_service",
+        "async fn handler(_: NoInput) {} fn serve(_: impl Service) {} fn put(server: Server) { serve(server) }",
+        "`Server` is no service of a listener",
+    ),
+    (
         "a_function_with_the_context_first",
         "async fn handler(_: Context, _: NoInput) {}",
         "is no handler of a tool",
@@ -64,7 +74,7 @@ fn write(place: &Path) -> PathBuf {
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     for (name, handler, _) in MISTAKES {
         let program = format!(
-            "#![allow(unused_imports)]\n#![deny(unused_must_use)]\nuse smol_mcp::{{Context, HandlerError, NoInput, Tool}};\n{handler}\n\
+            "#![allow(unused)]\n#![deny(unused_must_use)]\nuse smol_mcp::{{Context, HandlerError, NoInput, Server, Tool, http::Service}};\n{handler}\n\
              fn main() {{ let _ = Tool::new(\"tool\", handler); }}\n"
         );
         fs::write(bins.join(name).with_extension("rs"), program).unwrap();
@@ -74,7 +84,7 @@ fn write(place: &Path) -> PathBuf {
 
 #[test]
 #[ignore = "builds the crate anew; run by `.ci/full`"]
-fn a_mistake_in_a_handler_is_named_once_and_precisely() {
+fn a_mistake_of_an_author_is_named_once_and_precisely() {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let output = Command::new(env!("CARGO"))
         .args([
