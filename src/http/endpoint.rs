@@ -199,7 +199,13 @@ impl Endpoint {
     }
 
     /// How often a stream without messages shows life (default 15 s). A client that vanished is noticed by it.
+    /// A period of zero turns it off.
     pub fn keep_alive(self, period: Duration) -> Self {
+        let period = if period.is_zero() {
+            Duration::MAX
+        } else {
+            period
+        };
         self.change(|inner| inner.keep_alive = period)
     }
 
