@@ -37,6 +37,29 @@
 //! server see [`Listener::closes_with`]; to end it otherwise, bind an [`http::Listener`], keep its
 //! [`closer`](http::Listener::closer), and pass the listener to [`listener`].
 //!
+//! An app with several servers closes them and its listener side by side:
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use smol::future::{or, pending, zip};
+//! use smol_mcp::http::Listener;
+//! use smol_mcp::{Server, tide::listener};
+//!
+//! # async fn interrupt() {}
+//! async fn serve(app: tide::Server<()>, notes: Server, admin: Server) -> std::io::Result<()> {
+//!     let socket = Listener::bind("127.0.0.1:8080").await?;
+//!     let closer = socket.closer();
+//!     let stop = async {
+//!         interrupt().await;
+//!         let grace = Duration::from_secs(10);
+//!         zip(closer.close(grace), zip(notes.close(grace), admin.close(grace))).await;
+//!         pending().await // Listening ends by itself.
+//!     };
+//!     or(app.listen(listener(socket)), stop).await
+//! }
+//! # let _ = serve;
+//! ```
+//!
 //! # Metadata
 //!
 //! With [`protected_resource`](http::Endpoint::protected_resource) the endpoint is to be mounted a second time, at
@@ -116,7 +139,8 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Ends when `server` is [closed](Server::close): answers leave within its grace, then connections are dropped.
+    /// Ends when `server` is [closed](Server::close): answers leave within its grace, then connections are dropped. Only one
+    /// server can be named; of several calls the last counts. For an app with several see [the end](self#the-end).
     ///
     /// A tide app may hold more than the server, so that it does not end with it by itself. Connections run on the
     /// executor of the server then, if it was given one and [`Options::executor`](http::Options::executor) names no other.
