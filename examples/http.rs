@@ -3,6 +3,18 @@
 //! ```sh
 //! cargo run --example http
 //! ```
+//!
+//! Call it with the address that it prints, and interrupt curl: the counting stops.
+//!
+//! ```sh
+//! curl -N http://127.0.0.1:PORT/mcp \
+//!   -H 'content-type: application/json' -H 'mcp-protocol-version: 2026-07-28' \
+//!   -H 'mcp-method: tools/call' -H 'mcp-name: count' \
+//!   -d '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+//!         "name": "count", "arguments": {"to": 50},
+//!         "_meta": {"progressToken": 1, "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+//!           "io.modelcontextprotocol/clientCapabilities": {}}}}'
+//! ```
 
 use std::error::Error;
 use std::time::Duration;

@@ -8,6 +8,9 @@
 //!
 //! [`Listener`], [`serve`] and [`serve_on`] need a Unix; an [`Endpoint`] does not.
 //!
+//! Requests and responses are those of the crate `http`, version 1: `cargo add http` to name their types. Where this module is
+//! imported by its name, that crate is `::http`.
+//!
 //! # When the response begins
 //!
 //! A handler that is ready at once, or that says nothing before its result, is answered by JSON, and its failure may still

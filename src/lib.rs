@@ -60,9 +60,9 @@ pub use error::Error;
 #[cfg(feature = "server")]
 pub use server::{
     Amount, Answers, Arguments, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
-    IntoPromptResult, IntoReadResult, IntoToolHandler, IntoToolResult, IntoTotal, Limits, List,
-    Next, NoInput, Outcome, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server,
-    Structured, Tool, ToolHandler, Variables,
+    IntoPromptResult, IntoReadResult, IntoToolResult, IntoTotal, Limits, List, Next, NoInput,
+    Outcome, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
+    ToolFn, Variables,
 };
 pub use signal::Signal;
 

@@ -46,11 +46,11 @@ pub use self::ask::{Answers, Ask, AskError};
 pub use self::builder::{Builder, Limits};
 pub use self::context::Context;
 pub use self::failure::HandlerError;
-pub use self::handlers::{IntoToolHandler, IntoToolResult, NoInput, Structured};
+pub use self::handlers::{IntoToolResult, NoInput, Structured, ToolFn};
 pub use self::principal::Principal;
 pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
 pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
-pub use self::tools::{Tool, ToolHandler};
+pub use self::tools::Tool;
 
 use self::around::{Hook, RunAround};
 use self::call::Call;

@@ -37,6 +37,29 @@
 //! server see [`Listener::closes_with`]; to end it otherwise, bind an [`http::Listener`], keep its
 //! [`closer`](http::Listener::closer), and pass the listener to [`listener`].
 //!
+//! An app with several servers closes them and its listener side by side:
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use smol::future::{or, pending, zip};
+//! use smol_mcp::http::Listener;
+//! use smol_mcp::{Server, tide::listener};
+//!
+//! # async fn interrupt() {}
+//! async fn serve(app: tide::Server<()>, notes: Server, admin: Server) -> std::io::Result<()> {
+//!     let socket = Listener::bind("127.0.0.1:8080").await?;
+//!     let closer = socket.closer();
+//!     let stop = async {
+//!         interrupt().await;
+//!         let grace = Duration::from_secs(10);
+//!         zip(closer.close(grace), zip(notes.close(grace), admin.close(grace))).await;
+//!         pending().await // Listening ends by itself.
+//!     };
+//!     or(app.listen(listener(socket)), stop).await
+//! }
+//! # let _ = serve;
+//! ```
+//!
 //! # Metadata
 //!
 //! With [`protected_resource`](http::Endpoint::protected_resource) the endpoint is to be mounted a second time, at
@@ -83,6 +106,7 @@ pub fn listener(source: impl Into<Listener>) -> Listener {
 
 /// An MCP endpoint for [`tide::Route::all`](tide::Route::all). The route decides about the path.
 #[derive(Clone, Debug)]
+#[must_use = "an endpoint answers nobody until a route has it"]
 pub struct Endpoint(http::Endpoint);
 
 impl From<http::Endpoint> for Endpoint {

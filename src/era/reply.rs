@@ -42,7 +42,7 @@ impl Reply {
 }
 
 /// A result that can be written.
-pub(crate) trait Written: fmt::Debug + Send {
+pub(crate) trait Written: fmt::Debug + Send + Sync {
     /// Finds what its author did wrong.
     fn check(&self) -> Result<(), Invalid> {
         Ok(())

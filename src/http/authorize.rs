@@ -110,6 +110,7 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// # let _ = check;
 /// ```
 #[derive(Clone, Debug)]
+#[must_use = "a challenge is none until it is returned"]
 pub struct Challenge {
     status: StatusCode,
     error: Option<&'static str>,
@@ -150,14 +151,12 @@ impl Challenge {
     /// Names the scopes that are needed, with blanks between them.
     ///
     /// Where it is left out, those of the [`ProtectedResource`] are named.
-    #[must_use]
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
         self
     }
 
     /// Says more to the developer of the client. Not for secrets.
-    #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self

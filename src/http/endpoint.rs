@@ -69,6 +69,7 @@ const PATH: &str = "/mcp";
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
+#[must_use = "an endpoint answers nobody until it is served"]
 pub struct Endpoint(pub(super) Arc<Inner>);
 
 #[derive(Clone)]
@@ -123,38 +124,36 @@ impl Endpoint {
         self
     }
 
-    /// Answers at another path.
-    #[must_use]
+    /// Answers at another path. `mcp` is the same as `/mcp`.
     pub fn path(self, path: impl Into<String>) -> Self {
-        self.change(|inner| inner.path = Some(path.into()))
+        let mut path = path.into();
+        if !path.starts_with('/') {
+            path.insert(0, '/');
+        }
+        self.change(|inner| inner.path = Some(path))
     }
 
     /// Answers at every path: for a router that has looked at it already.
-    #[must_use]
     pub fn any_path(self) -> Self {
         self.change(|inner| inner.path = None)
     }
 
-    /// Serves requests to this host name too, whatever the port.
-    #[must_use]
+    /// Serves requests to this host name too, whatever the port: `notes.example`, not an address with a scheme or a path.
     pub fn host(self, name: impl Into<String>) -> Self {
         self.change(|inner| inner.origins.add_host(name.into()))
     }
 
     /// Serves requests to whatever host name. Only for a server whose callers have to authenticate.
-    #[must_use]
     pub fn any_host(self) -> Self {
         self.change(|inner| inner.origins.any_host = true)
     }
 
     /// Serves web pages of this origin too: `https://app.example`.
-    #[must_use]
     pub fn origin(self, origin: impl Into<String>) -> Self {
         self.change(|inner| inner.origins.add_origin(origin.into()))
     }
 
     /// Serves web pages of whatever origin. Only for a server whose callers have to authenticate.
-    #[must_use]
     pub fn any_origin(self) -> Self {
         self.change(|inner| inner.origins.any_origin = true)
     }
@@ -163,14 +162,12 @@ impl Endpoint {
     ///
     /// For servers behind a load balancer. Such clients cannot cancel by notification then, only by hanging up; there
     /// is no stream for messages that belong to no request.
-    #[must_use]
     pub fn sessionless(self) -> Self {
         self.change(|inner| inner.sessions = None)
     }
 
     /// Bounds the legacy sessions: how many there are at most (default 1,000), and after how much idle time one ends
     /// (default 30 minutes). What a client says of itself at the beginning of one may take 64 KiB.
-    #[must_use]
     pub fn sessions(self, most: usize, idle: Duration) -> Self {
         self.change(|inner| inner.sessions = Some(Arc::new(Sessions::new(most, idle))))
     }
@@ -181,7 +178,6 @@ impl Endpoint {
     /// names, and no other. A client that hangs up can come back for its answer once it has seen an event, so from then on its
     /// handler runs on. Clients of 2025-11-25 may also be sent away by [`Context::release_stream`](crate::Context::release_stream).
     /// Without sessions, and for clients of 2026-07-28 and later, it changes nothing.
-    #[must_use]
     pub fn event_store(self, store: impl EventStore) -> Self {
         self.change(|inner| inner.store = Some(Arc::new(Resumption(Arc::new(store)))))
     }
@@ -192,21 +188,24 @@ impl Endpoint {
     /// nobody could fetch the result.
     /// The legacy protocol wants clients to cancel by notification and to hang up as they like, yet those that hang up
     /// without coming back are more. Calls outside of sessions are aborted in any case.
-    #[must_use]
     pub fn abort_on_hang_up(self, abort: bool) -> Self {
         self.change(|inner| inner.aborts = Some(abort))
     }
 
     /// After how long a client comes back to a stream that its handler has
     /// [let go of](crate::Context::release_stream) (default 1 s).
-    #[must_use]
     pub fn retry(self, delay: Duration) -> Self {
         self.change(|inner| inner.retry = delay)
     }
 
     /// How often a stream without messages shows life (default 15 s). A client that vanished is noticed by it.
-    #[must_use]
+    /// A period of zero turns it off.
     pub fn keep_alive(self, period: Duration) -> Self {
+        let period = if period.is_zero() {
+            Duration::MAX
+        } else {
+            period
+        };
         self.change(|inner| inner.keep_alive = period)
     }
 
@@ -214,7 +213,6 @@ impl Endpoint {
     ///
     /// Until then a result or an error is sent as plain JSON with its own status. After it, clients see the head of the
     /// response, so that their timers for the first byte do not run out.
-    #[must_use]
     pub fn patience(self, patience: Duration) -> Self {
         self.change(|inner| inner.patience = patience)
     }
@@ -253,7 +251,6 @@ impl Endpoint {
     /// # let _ = endpoint;
     /// # Ok::<_, smol_mcp::Error>(())
     /// ```
-    #[must_use]
     pub fn authorize<F, Fut>(self, decide: F) -> Self
     where
         F: Fn(http::request::Parts) -> Fut + Send + Sync + 'static,
@@ -267,7 +264,6 @@ impl Endpoint {
     /// resource behind it, and in the header of every [`Challenge`]. It is public, and answered to GET.
     ///
     /// A router has to lead those paths to the endpoint too.
-    #[must_use]
     pub fn protected_resource(self, resource: ProtectedResource) -> Self {
         self.change(|inner| inner.resource = Some(Arc::new(resource)))
     }
@@ -275,7 +271,6 @@ impl Endpoint {
     /// Tells browsers that pages of the [origins](Self::origin) that are served may read answers (CORS, off by default).
     ///
     /// Questions of browsers beforehand (`OPTIONS`) are answered then, before anybody is asked for credentials.
-    #[must_use]
     pub fn cors(self) -> Self {
         self.change(|inner| inner.cors = Some(&cors::CORS))
     }

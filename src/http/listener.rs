@@ -74,6 +74,7 @@ const DROPPING: Duration = Duration::from_millis(500);
 /// # }
 /// ```
 #[derive(Debug)]
+#[must_use = "a listener answers nobody until it serves"]
 pub struct Listener {
     socket: OwnedFd,
     address: Option<SocketAddr>,

@@ -17,7 +17,7 @@ pub(super) struct Origins {
 
 impl Origins {
     pub(super) fn add_host(&mut self, name: String) {
-        self.hosts.push(name.to_ascii_lowercase());
+        self.hosts.push(name_of(&name).to_ascii_lowercase());
     }
 
     pub(super) fn add_origin(&mut self, origin: String) {
@@ -147,6 +147,7 @@ mod tests {
     fn names_that_were_added_are_served() {
         let mut origins = Origins::default();
         origins.add_host("API.example".into());
+        origins.add_host("other.example:8443".into());
         origins.add_origin("https://app.example/".into());
         assert!(check(
             &origins,
@@ -154,6 +155,8 @@ mod tests {
             Some("https://app.example")
         ));
         assert!(check(&origins, "api.example", Some("https://api.example")));
+        assert!(check(&origins, "other.example:8443", None));
+        assert!(check(&origins, "other.example", None));
         assert!(!check(&origins, "app.example", None));
         assert!(!check(&origins, "api.example", Some("http://app.example")));
     }

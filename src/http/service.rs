@@ -35,6 +35,11 @@ use crate::http::Body;
 ///     http::Response::new(Body::full(request.into_body()))
 /// });
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no service of a listener",
+    label = "does not answer HTTP requests",
+    note = "a service is an `http::Endpoint`, or a function of an `http::Request<Vec<u8>>` and a `Signal` whose future yields an `http::Response<Body>`"
+)]
 pub trait Service: Send + Sync + 'static {
     /// Answers one request, whose body has been read as a whole.
     ///

@@ -234,6 +234,7 @@ pub struct ResourceContents {
 
 /// Holds the text or the bytes of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ResourceBody {
     /// Text, as it is.
     Text(String),

@@ -66,7 +66,12 @@ impl From<f32> for Amount {
     }
 }
 
-/// A total, if it is known: a number, or `None`.
+/// A total, if it is known: a number, or `None`. An `Option` of a number goes by `.map(Amount::from)`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no total of progress",
+    label = "neither a number nor `None`",
+    note = "an `Option` of a number goes by `.map(Amount::from)`"
+)]
 pub trait IntoTotal {
     /// Returns the total.
     fn into_total(self) -> Option<Amount>;

@@ -354,18 +354,6 @@ impl AskError {
         matches!(*self.0, Kind::Aborted(_) | Kind::Over)
     }
 
-    /// Finds an error of this kind in another, or behind it.
-    pub(super) fn find<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a Self> {
-        let mut next = Some(error);
-        while let Some(error) = next {
-            if let Some(found) = error.downcast_ref() {
-                return Some(found);
-            }
-            next = error.source();
-        }
-        None
-    }
-
     /// What the handler that gives up for this reason has failed with.
     pub(super) fn to_failure(&self) -> HandlerError {
         let failed = match &*self.0 {

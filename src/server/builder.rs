@@ -23,7 +23,17 @@ use crate::era::{Lists, Offers, Reply, Stamp};
 use crate::protocol::{Cache, Completion, CompletionRequest, Implementation};
 use crate::random;
 
-/// Bounds that keep a server whole whatever its clients do.
+/// Bounds that keep a server whole whatever its clients do. Begin with the defaults, and change what has to be another:
+///
+/// ```
+/// use smol_mcp::{Limits, Server};
+///
+/// let mut limits = Limits::default();
+/// limits.message_bytes = 1 << 20;
+/// let server = Server::builder("frugal", "1.0.0").limits(limits).build()?;
+/// # let _ = server;
+/// # Ok::<_, smol_mcp::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {

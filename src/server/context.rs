@@ -35,7 +35,7 @@ impl Context {
     /// Reports progress to a client that asked for it; otherwise does nothing, and formats nothing.
     ///
     /// The number has to rise from report to report; one that does not, or is not finite, is dropped. `total` is a
-    /// number or `None`. Nothing is sent after the answer, nor once the client does not want one. A client that reads
+    /// number or `None`; what is an `Option` already goes by `total.map(Amount::from)`. Nothing is sent after the answer, nor once the client does not want one. A client that reads
     /// slowly gets the newest report instead of all. Never blocks. (MCP 2026-07-28, basic/patterns/progress)
     pub fn progress(
         &self,

@@ -54,10 +54,11 @@ pub(super) type AnyError = Box<dyn StdError + Send + Sync>;
 /// cannot know that a box is no error type itself. An error that is not `Sync` has to be told as text,
 /// `.map_err(|err| HandlerError::unexpected(err.to_string()))?`: this type is `Sync`, so that futures which hold one
 /// stay `Send`.
+#[must_use = "a failure is none until it is returned"]
 pub struct HandlerError(pub(crate) Box<Kind>);
 
 pub(crate) enum Kind {
-    /// Text for the client; a tool result with `isError`, or an error -32602/-32603 elsewhere.
+    /// Text for the client; a tool result with `isError`, or an error -32603 elsewhere.
     Public(String),
     /// A protocol error, as it is.
     Rpc(RpcError),
@@ -71,6 +72,10 @@ pub(crate) enum Kind {
 
 impl HandlerError {
     /// Creates a failure whose text the client reads.
+    ///
+    /// Of a tool it is a result with `isError`, which the model reads; of anything else an error -32603 with this text. For
+    /// another code see [`rpc`](Self::rpc): the error for an argument of a prompt that will not do is
+    /// `HandlerError::rpc(RpcError::invalid_params("…"))`.
     pub fn public(text: impl Into<String>) -> Self {
         Self(Box::new(Kind::Public(text.into())))
     }
@@ -102,7 +107,7 @@ impl HandlerError {
     fn of_any(error: AnyError) -> Self {
         match error.downcast::<Boxed>() {
             Ok(boxed) => boxed.0,
-            Err(error) => match AskError::find(&*error) {
+            Err(error) => match find::<AskError>(&*error) {
                 Some(asked) => asked.to_failure(),
                 None => Self(Box::new(Kind::Unexpected(error))),
             },
@@ -119,9 +124,12 @@ impl HandlerError {
     }
 
     /// Returns why the signal fired by which the handler ended, if that is how it ended.
+    ///
+    /// An [`Aborted`] is found behind an error of the author's own as well, as one of its
+    /// [sources](std::error::Error::source).
     pub fn reason(&self) -> Option<&Reason> {
         match &*self.0 {
-            Kind::Unexpected(error) => error.downcast_ref::<Aborted>().map(Aborted::reason),
+            Kind::Unexpected(error) => find::<Aborted>(&**error).map(Aborted::reason),
             _ => None,
         }
     }
@@ -136,6 +144,18 @@ impl<E: StdError + Send + Sync + 'static> From<E> for HandlerError {
     fn from(error: E) -> Self {
         Self::of_any(Box::new(error))
     }
+}
+
+/// Finds an error of one kind in another, or behind it.
+fn find<'a, Kind: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a Kind> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        next = error.source();
+    }
+    None
 }
 
 /// A failure of ours among errors of all kinds.

@@ -15,54 +15,62 @@ use crate::era::Reply;
 use crate::protocol::jsonrpc::{string_end, without_position};
 use crate::protocol::{Content, ToolResult};
 
-/// Functions that can be the handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
+/// Functions that have the form of a handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
 ///
-/// `Marker` tells the kinds apart for the compiler; it is never named.
+/// `Marker` tells the two apart for the compiler; it is never named. The trait asks for the form alone. What a handler takes and
+/// yields is asked for by [`Tool::new`](crate::Tool::new), so that the compiler names the one thing that does not fit.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no handler of a tool",
-    label = "what it takes or what it yields is not that of a handler",
+    label = "no function of an input, or of an input and a `Context`",
     note = "a handler is `async fn(Input)` or `async fn(Input, Context)`, or a closure of that form that can be called often",
-    note = "`Input` deserialises without borrowing (`DeserializeOwned`); for none, take `NoInput`",
-    note = "its future yields text, `Content`, `Structured(data)`, `ToolResult`, nothing, or a `Result` of these"
+    note = "both are taken by value and in this order; a tool without input takes `NoInput`"
 )]
-pub trait IntoToolHandler<Marker> {
+pub trait ToolFn<Marker> {
     /// What the function takes.
     type Input;
 
-    /// Makes the handler.
-    fn into_tool_handler(self) -> ToolHandler;
+    /// What it returns: the future of what the tool yields.
+    type Future;
+
+    /// Calls the function.
+    fn call(&self, input: Self::Input, cx: Context) -> Self::Future;
 }
 
-impl<F, Input, Fut> IntoToolHandler<(Input,)> for F
+impl<F, Input, Fut> ToolFn<(Input,)> for F
 where
-    F: Fn(Input) -> Fut + Send + Sync + 'static,
-    Input: DeserializeOwned,
-    Fut: Future<Output: IntoToolResult> + Send + 'static,
+    F: Fn(Input) -> Fut,
 {
     type Input = Input;
+    type Future = Fut;
 
-    fn into_tool_handler(self) -> ToolHandler {
-        ToolHandler::new(move |arguments, _| match read(arguments) {
-            Ok(input) => work(self(input), finish),
-            Err(text) => refuse(text),
-        })
+    fn call(&self, input: Input, _: Context) -> Fut {
+        self(input)
     }
 }
 
-impl<F, Input, Fut> IntoToolHandler<(Input, Context)> for F
+impl<F, Input, Fut> ToolFn<(Input, Context)> for F
 where
-    F: Fn(Input, Context) -> Fut + Send + Sync + 'static,
-    Input: DeserializeOwned,
-    Fut: Future<Output: IntoToolResult> + Send + 'static,
+    F: Fn(Input, Context) -> Fut,
 {
     type Input = Input;
+    type Future = Fut;
 
-    fn into_tool_handler(self) -> ToolHandler {
-        ToolHandler::new(move |arguments, cx| match read(arguments) {
-            Ok(input) => work(self(input, cx), finish),
-            Err(text) => refuse(text),
-        })
+    fn call(&self, input: Input, cx: Context) -> Fut {
+        self(input, cx)
     }
+}
+
+/// Makes the handler of an async function.
+pub(super) fn of<Marker, Function>(function: Function) -> ToolHandler
+where
+    Function: ToolFn<Marker> + Send + Sync + 'static,
+    Function::Input: DeserializeOwned,
+    Function::Future: Future<Output: IntoToolResult> + Send + 'static,
+{
+    ToolHandler::new(move |arguments, cx| match read(arguments) {
+        Ok(input) => work(function.call(input, cx), finish),
+        Err(text) => refuse(text),
+    })
 }
 
 /// Makes the handler of a function that blocks, run on a thread that may.

@@ -27,6 +27,7 @@ pub type Arguments = BTreeMap<String, String>;
 /// });
 /// # let _ = prompt;
 /// ```
+#[must_use = "a prompt does nothing until a server is given it"]
 pub struct Prompt {
     pub(crate) info: PromptInfo,
     handler: Box<dyn Fn(Arguments, Context) -> Work + Send + Sync>,

@@ -33,6 +33,7 @@ pub type Variables = BTreeMap<String, String>;
 /// });
 /// # let _ = resource;
 /// ```
+#[must_use = "a resource does nothing until a server is given it"]
 pub struct Resource {
     info: ResourceInfo,
     read: Read,
@@ -51,6 +52,7 @@ pub struct Resource {
 /// # let _ = template;
 /// # Ok::<_, smol_mcp::Error>(())
 /// ```
+#[must_use = "a template does nothing until a server is given it"]
 pub struct ResourceTemplate {
     info: ResourceTemplateInfo,
     pattern: UriTemplate,

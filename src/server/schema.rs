@@ -1,6 +1,6 @@
 //! JSON Schemas of tools: compiled once at registration, without any access to a network.
 //!
-//! The default dialect is 2020-12; others are told apart by `$schema`. Without the feature `validate` nothing is checked.
+//! The default dialect is 2020-12; others are told apart by `$schema`. Without the feature `validate` no value is checked.
 
 use std::fmt;
 
@@ -26,6 +26,26 @@ impl fmt::Display for Misfit {
             path => write!(f, "'{path}': {}", self.why),
         }
     }
+}
+
+/// Finds what is wrong with the members of an object's schema that clients read themselves: some of them refuse the whole
+/// list of tools for one of these. What else may be wrong is told with the feature `validate`.
+pub(super) fn mistake(schema: &Value) -> Option<&'static str> {
+    let is_schema = |value: &Value| value.is_object() || value.is_boolean();
+    let (properties, required) = (schema.get("properties"), schema.get("required"));
+    if properties.is_some_and(|all| {
+        !all.as_object()
+            .is_some_and(|all| all.values().all(is_schema))
+    }) {
+        return Some("\"properties\" must be an object of schemas");
+    }
+    if required.is_some_and(|all| {
+        !all.as_array()
+            .is_some_and(|all| all.iter().all(Value::is_string))
+    }) {
+        return Some("\"required\" must be an array of names");
+    }
+    None
 }
 
 /// A schema that values are held against, or nothing.

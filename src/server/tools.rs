@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use super::context::Context;
 use super::failure::HandlerError;
-use super::handlers::{self, IntoToolHandler, IntoToolResult};
+use super::handlers::{self, IntoToolResult, ToolFn};
 use super::registry::Listed;
-use super::schema::Schema;
+use super::schema::{self, Schema};
 use super::variants;
 use super::work::Work;
 use crate::Error;
@@ -52,6 +52,7 @@ use crate::protocol::{Icon, ToolAnnotations, ToolInfo, ToolResult, meta_keys, to
 /// }));
 /// # let _ = tool;
 /// ```
+#[must_use = "a tool does nothing until a server is given it"]
 pub struct Tool {
     pub(crate) info: ToolInfo,
     handler: ToolHandler,
@@ -71,7 +72,7 @@ pub struct Tool {
 }
 
 /// A handler of a tool, whatever function it was.
-pub struct ToolHandler(Box<Handle>);
+pub(super) struct ToolHandler(Box<Handle>);
 
 /// A look at arguments; the error is for the model to read.
 type Strict = fn(&Tool, &str) -> Result<(), String>;
@@ -95,8 +96,17 @@ impl Tool {
     /// Defines a tool that takes any JSON object until [`input_schema`](Self::input_schema) says more.
     ///
     /// The name is to be 1 to 128 letters, digits, `_`, `-` and `.`; registration refuses others.
-    pub fn new<Marker>(name: impl Into<String>, handler: impl IntoToolHandler<Marker>) -> Self {
-        Self::with_handler(name.into(), handler.into_tool_handler())
+    ///
+    /// The handler is an async function of its input, or of its input and the [`Context`]. The input is anything that
+    /// deserialises without borrowing ([`NoInput`](crate::NoInput) for none), the output is [`IntoToolResult`], and the future is
+    /// `Send`.
+    pub fn new<Marker, Handler>(name: impl Into<String>, handler: Handler) -> Self
+    where
+        Handler: ToolFn<Marker> + Send + Sync + 'static,
+        Handler::Input: DeserializeOwned,
+        Handler::Future: Future<Output: IntoToolResult> + Send + 'static,
+    {
+        Self::with_handler(name.into(), handlers::of(handler))
     }
 
     /// Defines a tool whose input schema is derived from the type of its input: a struct, or an enum whose variants
@@ -105,7 +115,9 @@ impl Tool {
     #[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
     pub fn typed<Marker, Handler>(name: impl Into<String>, handler: Handler) -> Self
     where
-        Handler: IntoToolHandler<Marker, Input: schemars::JsonSchema>,
+        Handler: ToolFn<Marker> + Send + Sync + 'static,
+        Handler::Input: DeserializeOwned + schemars::JsonSchema,
+        Handler::Future: Future<Output: IntoToolResult> + Send + 'static,
     {
         let schema = schemars::schema_for!(Handler::Input);
         Self::new(name, handler).input_schema(schema.into())
@@ -169,14 +181,12 @@ impl Tool {
     }
 
     /// Says what the tool does, for the model.
-    #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.info.description = Some(description.into());
         self
     }
 
     /// Sets the name that people are shown.
-    #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
@@ -185,9 +195,8 @@ impl Tool {
     /// Sets the JSON Schema of the input: that of an object, or of several objects of which the input is one (`oneOf`,
     /// `anyOf`), as it is for an enum. `"type": "object"`, which the protocol wants at the root, is added there.
     ///
-    /// With the feature `validate` the arguments of every call are held against it, and the model is told where they
-    /// do not fit. Without it, what the type of the input does not refuse is for the handler to check.
-    #[must_use]
+    /// With the feature `validate` the schema itself is checked at registration, the arguments of every call are held against it,
+    /// and the model is told where they do not fit. Without it, what the type of the input does not refuse is for the handler to check.
     pub fn input_schema(mut self, schema: Value) -> Self {
         let schema = variants::rooted(schema).unwrap_or_else(|mistake| {
             self.mistake(mistake);
@@ -206,7 +215,6 @@ impl Tool {
     ///
     /// With the feature `validate` every result is held against it before it leaves; one that does not fit is a failure
     /// of the tool. Without the feature registration refuses such a tool: nobody would check what the schema promises.
-    #[must_use]
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output = self.compile("output", &schema);
         if cfg!(not(feature = "validate")) {
@@ -219,7 +227,6 @@ impl Tool {
     }
 
     /// Sets the JSON Schema of the structured result, which the author vouches for.
-    #[must_use]
     pub fn output_schema_unchecked(mut self, schema: Value) -> Self {
         self.info.output_schema = Some(schema);
         self
@@ -229,7 +236,6 @@ impl Tool {
     /// [`Structured`](crate::Structured).
     #[cfg(feature = "schemars")]
     #[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
-    #[must_use]
     pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
         // What the type serialises to may differ from what it deserialises from.
         let generator = schemars::generate::SchemaSettings::default().for_serialize();
@@ -254,7 +260,6 @@ impl Tool {
     }
 
     /// Refuses arguments that the input schema does not name, and tells the model which.
-    #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = Some(Self::refuse_unknown);
         self
@@ -280,7 +285,6 @@ impl Tool {
     /// let tool = Tool::new("reserve", |_: NoInput| async { "reserved" }).check_with(is_free);
     /// # let _ = tool;
     /// ```
-    #[must_use]
     pub fn check_with<F, Fut>(mut self, check: F) -> Self
     where
         F: Fn(Value, Context) -> Fut + Send + Sync + 'static,
@@ -297,7 +301,6 @@ impl Tool {
     ///
     /// For handlers that hold nothing which a drop in the middle would leave half done. A [blocking](Self::blocking)
     /// function cannot be dropped: it runs on, and its result is thrown away.
-    #[must_use]
     pub fn drop_on_abort(mut self) -> Self {
         self.ending = Some(|work, cx| Box::pin(async move { cx.signal().run(work).await? }));
         self
@@ -307,7 +310,6 @@ impl Tool {
     ///
     /// When the deadline passes, the call's signal fires and the client is told; a handler that ignores that runs to
     /// its end, and its result is thrown away. One that runs for twice as long is told of in the log, at level `warn`.
-    #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         if deadline.is_zero() {
             self.mistake("a deadline of zero leaves no time");
@@ -317,21 +319,18 @@ impl Tool {
     }
 
     /// Sets hints on what the tool does to the world.
-    #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.info.annotations = annotations;
         self
     }
 
     /// Adds a picture to show beside the name.
-    #[must_use]
     pub fn icon(mut self, icon: Icon) -> Self {
         self.info.icons.push(icon);
         self
     }
 
     /// Sets metadata of the author's own, under [keys](crate::protocol#metadata) of the author's own.
-    #[must_use]
     pub fn meta(mut self, meta: Map<String, Value>) -> Self {
         self.info.meta = meta;
         self
@@ -442,6 +441,11 @@ impl Listed for Tool {
         if let Some(mistake) = &self.mistake {
             return Err(Error::definition(format!("tool {name:?}: {mistake}")));
         }
+        if let Some(mistake) = schema::mistake(&self.info.input_schema) {
+            return Err(Error::definition(format!(
+                "tool {name:?}: the input schema: {mistake}"
+            )));
+        }
         meta_keys::check(&self.info.meta)
             .map_err(|err| Error::definition(format!("tool {name:?}: {err}")))
     }
@@ -456,11 +460,5 @@ impl fmt::Debug for Tool {
         f.debug_struct("Tool")
             .field("name", &self.info.name)
             .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for ToolHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ToolHandler")
     }
 }

@@ -13,17 +13,18 @@ use crate::{Server, Signal};
 
 /// A listener that is not bound yet.
 #[derive(Debug)]
+#[must_use = "a listener answers nobody until an app listens on it"]
 pub struct Listener {
     source: Source,
     server: Option<Server>,
 }
 
 impl Listener {
-    /// Ends when `server` is [closed](Server::close): answers leave within its grace, then connections are dropped.
+    /// Ends when `server` is [closed](Server::close): answers leave within its grace, then connections are dropped. Only one
+    /// server can be named; of several calls the last counts. For an app with several see [the end](super#the-end).
     ///
     /// A tide app may hold more than the server, so that it does not end with it by itself. Connections run on the
     /// executor of the server then, if it was given one and [`Options::executor`](http::Options::executor) names no other.
-    #[must_use]
     pub fn closes_with(mut self, server: &Server) -> Self {
         self.server = Some(server.clone());
         self

@@ -293,3 +293,31 @@ fn it_gets_the_arguments_to_the_handler_whenever_that_begins() {
         client.expect(&result(1, members)).await;
     });
 }
+
+/// Tells somebody far away of a call.
+async fn audit(outcome: &Result<Outcome, HandlerError>, record: &Record) {
+    smol::future::yield_now().await;
+    record.add(describe(outcome));
+}
+
+// The future has to be `Send` though it lends the outcome across an await.
+#[test]
+fn an_outcome_can_be_lent_to_what_is_awaited() {
+    let record = Record::default();
+    let audited = record.clone();
+    let server = builder()
+        .tool(Tool::new("t", async |_: NoInput| "done"))
+        .around(move |_, next: Next| {
+            let record = audited.clone();
+            async move {
+                let outcome = next.run().await;
+                audit(&outcome, &record).await;
+                outcome
+            }
+        });
+    client::with(&server.build().unwrap(), async |client| {
+        let answer = client.ask(&call(1, "t", "{}")).await;
+        assert_eq!(answer, text(1, "done"));
+    });
+    record.expect(&["ok, of a tool: true"]);
+}

@@ -1,5 +1,6 @@
 //! Functions as handlers, and what they may return.
 
+use std::error::Error;
 use std::fmt;
 use std::num::ParseIntError;
 use std::sync::{Arc, Mutex};
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use smol_mcp::protocol::{Content, RpcError, ToolResult};
+use smol_mcp::signal::Aborted;
 use smol_mcp::{Context, HandlerError, Next, NoInput, Structured, Tool};
 
 use crate::client;
@@ -245,6 +247,42 @@ fn a_signal_that_ends_a_handler_is_known_in_a_box_too() {
     let tool = Tool::new("t", async |_: NoInput, cx: Context| {
         cx.signal().aborted().await;
         cx.signal().check().map_err(AnyError::from)
+    });
+    let server = builder()
+        .tool(tool.deadline(Duration::from_millis(1)))
+        .around(async |_, next: Next| {
+            let outcome = next.run().await;
+            let aborted = outcome.as_ref().is_err_and(HandlerError::is_aborted);
+            assert!(aborted, "{outcome:?}");
+            outcome
+        });
+    client::with(&server.build().unwrap(), async |client| {
+        let answer = client.ask(&call(1, "t", "{}")).await;
+        assert_eq!(answer, failure(1, "The deadline of this call has passed."));
+    });
+}
+
+/// An error of the author's own that tells what was being done when the signal fired.
+#[derive(Debug)]
+struct While(&'static str, Aborted);
+
+impl fmt::Display for While {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "while {}", self.0)
+    }
+}
+
+impl Error for While {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.1)
+    }
+}
+
+#[test]
+fn a_signal_that_ends_a_handler_is_known_behind_an_error_of_the_authors_own() {
+    let tool = Tool::new("t", async |_: NoInput, cx: Context| {
+        let waited = cx.signal().sleep(Duration::from_secs(60)).await;
+        waited.map_err(|aborted| While("fetching", aborted))
     });
     let server = builder()
         .tool(tool.deadline(Duration::from_millis(1)))

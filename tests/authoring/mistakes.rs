@@ -48,6 +48,42 @@ fn refused(builder: Builder, expected: &str) {
     assert_eq!(err.to_string(), expected);
 }
 
+// Clients refuse the whole list of tools for such a schema.
+#[test]
+fn a_schema_that_clients_cannot_read_is_refused_whatever_the_features() {
+    for (member, value, expected) in [
+        (
+            "properties",
+            json!(["a"]),
+            "\"properties\" must be an object of schemas",
+        ),
+        (
+            "properties",
+            json!({ "a": "integer" }),
+            "\"properties\" must be an object of schemas",
+        ),
+        (
+            "required",
+            json!("a"),
+            "\"required\" must be an array of names",
+        ),
+        (
+            "required",
+            json!([1]),
+            "\"required\" must be an array of names",
+        ),
+    ] {
+        let tool = tool("t").input_schema(json!({ "type": "object", member: value }));
+        let err = builder().tool(tool).build().expect_err(expected);
+        // The feature `validate` tells of the same mistakes in its own words.
+        let expected = match cfg!(feature = "validate") {
+            true => "tool \"t\": ".to_owned(),
+            false => format!("tool \"t\": the input schema: {expected}"),
+        };
+        assert!(err.to_string().starts_with(&expected), "{err}");
+    }
+}
+
 #[test]
 fn mistakes_in_tools_are_refused() {
     refused(

@@ -14,22 +14,28 @@ struct Post(TcpStream);
 
 impl Post {
     fn new(url: &str, tool: &str, arguments: Value) -> Self {
+        let call = json!({ "name": tool, "arguments": arguments });
+        let body = request(1, "tools/call", call).to_string();
+        let headers = format!(
+            "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\
+             MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: {tool}\r\n"
+        );
+        Self::send(url, &headers, &body)
+    }
+
+    fn send(url: &str, headers: &str, body: &str) -> Self {
         let (host, path) = url
             .strip_prefix("http://")
             .unwrap()
             .split_once('/')
             .unwrap();
-        let call = json!({ "name": tool, "arguments": arguments });
-        let body = request(1, "tools/call", call).to_string();
         let head = format!(
-            "POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-             Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            "POST /{path} HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         let mut stream = TcpStream::connect(host).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.write_all((head + &body).as_bytes()).unwrap();
+        stream.write_all((head + body).as_bytes()).unwrap();
         Self(stream)
     }
 
@@ -66,6 +72,33 @@ fn http_counts() {
         Post::new(&example.address(), "count", json!({ "to": 2 })).answer(),
         "counted to 2"
     );
+}
+
+/// What stands between quotes behind each of these options of a command.
+fn quoted<'a>(command: &'a str, option: &'a str) -> impl Iterator<Item = &'a str> {
+    command.split(option).skip(1).map(|rest| {
+        let rest = rest.strip_prefix(" '").expect("a quoted value");
+        rest.split('\'').next().unwrap()
+    })
+}
+
+#[test]
+fn the_curl_command_at_the_head_of_http_calls_its_tool() {
+    let example = Example::start("http", &[]);
+    let source = include_str!("../../examples/http.rs");
+    let command: String = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("//!"))
+        .skip_while(|line| !line.contains("curl -N"))
+        .take_while(|line| !line.contains("```"))
+        .collect();
+    let headers: String = quoted(&command, "-H")
+        .map(|header| format!("{header}\r\n"))
+        .collect();
+    let body = quoted(&command, "-d").next().expect("a body");
+    let mut post = Post::send(&example.address(), &headers, body);
+    let begun = post.read_until("\"message\":\"at 1\"");
+    assert!(begun.contains("\"message\":\"at 1\""), "{begun}");
 }
 
 #[test]

@@ -146,7 +146,7 @@ impl Req {
         out
     }
 
-    fn request(&self) -> ::http::Request<Vec<u8>> {
+    pub(crate) fn request(&self) -> ::http::Request<Vec<u8>> {
         let mut request = ::http::Request::builder()
             .method(&*self.method)
             .uri(&*self.path);

@@ -3,7 +3,7 @@
 use crate::common::*;
 use smol_mcp::http::MemoryStore;
 use smol_mcp::protocol::jsonrpc::RpcError;
-use smol_mcp::{HandlerError, Limits};
+use smol_mcp::{HandlerError, Limits, Signal};
 
 // R61, R62
 #[test]
@@ -313,4 +313,17 @@ fn names_that_were_added_are_served() {
         let request = request.with("origin", "https://other.example");
         assert_eq!(serving.send(&request).await.reply().await.status, 403);
     });
+}
+
+#[test]
+fn a_path_is_the_same_with_its_first_slash_and_without() {
+    for path in ["notes", "/notes"] {
+        let endpoint = Stage::new().endpoint().path(path);
+        for (asked, status) in [("/notes", 200), ("/mcp", 404)] {
+            let mut request = Req::call("1", "quick", "");
+            request.path = asked.into();
+            let handling = endpoint.handle(request.request(), Signal::never());
+            assert_eq!(smol::block_on(handling).status(), status, "{path} {asked}");
+        }
+    }
 }

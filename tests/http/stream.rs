@@ -124,6 +124,20 @@ fn a_stream_without_messages_shows_life() {
     });
 }
 
+#[test]
+fn a_period_of_zero_turns_signs_of_life_off() {
+    let quiet = |stage: &Stage| stage.endpoint().keep_alive(Duration::ZERO);
+    every_way_with(Stage::new, quiet, async |stage, serving| {
+        let mut exchange = serving.send(&Req::play("1")).await;
+        let playing = stage.playing().await;
+        playing.progress(1);
+        exchange.head().await;
+        exchange.piece().await.unwrap();
+        playing.finish("played");
+        assert_eq!(exchange.rest().await, event(&said("1", "played")));
+    });
+}
+
 // R35 of failures.md: progress of one call never reaches another's stream
 #[test]
 fn messages_of_two_calls_leave_on_their_own_streams() {

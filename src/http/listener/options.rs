@@ -38,6 +38,7 @@ impl fmt::Debug for Tell {
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[must_use = "options change nothing until a listener is given them"]
 pub struct Options {
     pub(super) limits: Limits,
     pub(super) head_timeout: Duration,
