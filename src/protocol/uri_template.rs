@@ -451,6 +451,7 @@ fn encode_literal(literal: &str) -> Result<String, String> {
     Ok(with_upper_triplets(&encoded))
 }
 
+/// Tells whether a text is the scheme of an address (RFC 3986, section 3.1).
 pub(crate) fn is_scheme(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text
