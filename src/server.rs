@@ -2,6 +2,7 @@
 
 mod amount;
 mod around;
+mod arrival;
 mod ask;
 mod asks;
 mod builder;
@@ -53,9 +54,8 @@ pub use self::tools::{Tool, ToolHandler};
 
 use self::around::{Hook, RunAround};
 use self::call::Call;
-use self::dispatch::Completer;
 use self::inflight::DROPPING;
-use self::methods::Methods;
+use self::methods::{Completer, Methods};
 use self::peer::Peer;
 use self::registry::{Item, Items, Registry};
 use self::seal::Seal;

@@ -8,9 +8,8 @@ use async_executor::Executor;
 
 use super::around::{self, Next, Outcome};
 use super::context::Context;
-use super::dispatch::Completer;
 use super::failure::HandlerError;
-use super::methods::Methods;
+use super::methods::{Completer, Methods};
 use super::prompts::Prompt;
 use super::registry::{Item, Registry};
 use super::resources::{Resource, ResourceTemplate};
