@@ -38,20 +38,24 @@
 
 mod accepts;
 mod authorize;
+mod batch;
 mod body;
 mod cors;
 mod endpoint;
 mod events;
 mod flow;
+mod guard;
 mod headers;
 mod listener;
 mod origin;
 mod post;
+mod respond;
 mod resume;
 mod serve;
 mod service;
 mod session;
 mod sse;
+mod waiting;
 
 pub use authorize::{Challenge, ProtectedResource, bearer};
 pub use body::Body;

@@ -11,10 +11,11 @@ use http::Response;
 use http::header::HeaderValue;
 
 use super::Body;
-use super::endpoint::{Inner, anonymous};
+use super::endpoint::Inner;
 use super::events::{EventStore, Place};
 use super::flow::{Carrier, Log};
-use super::post::Guard;
+use super::guard::Guard;
+use super::respond::anonymous;
 use super::session::{Session, messages};
 use super::sse::{self, Events, Part};
 use crate::era;

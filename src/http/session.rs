@@ -16,10 +16,10 @@ use http::{HeaderMap, Response, StatusCode};
 use super::Body;
 use super::accepts::Accepts;
 use super::authorize::Head;
-use super::endpoint::{Inner, accepts, anonymous, plain, refused};
+use super::endpoint::Inner;
 use super::flow::Carrier;
 use super::headers::add;
-use super::post::whole;
+use super::respond::{anonymous, plain, refused, whole};
 use super::resume::Flows;
 use super::sse::{self, Pulse};
 use crate::era::{self, Refusal, Route};
@@ -378,7 +378,7 @@ fn find_named(endpoint: &Inner, head: &Head<'_>) -> Result<Arc<Session>, Box<Res
 
 /// Serves GET: the stream of messages that belong to no request, or the rest of a stream that broke.
 pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Response<Body> {
-    if !accepts(head.headers).stream {
+    if !Accepts::read(head.headers).stream {
         return plain(
             StatusCode::NOT_ACCEPTABLE,
             "the client must accept text/event-stream\n",
