@@ -58,6 +58,7 @@ use self::inflight::DROPPING;
 use self::methods::{Completer, Methods};
 use self::peer::Peer;
 use self::registry::{Item, Items, Registry};
+use self::running::tell;
 use self::seal::Seal;
 use self::subscriptions::{Bus, Change};
 use crate::era::{Offers, Stamp};
@@ -434,17 +435,20 @@ impl Inner {
     /// Tells the operator what the client is not told.
     fn report(&self, call: &Call, error: &HandlerError) {
         let (method, elapsed) = (call.method.as_str(), call.started.elapsed());
-        log::error!("{}: {error}", call.named());
-        if let Some(on_error) = &self.hooks.on_error {
-            on_error(&Failure {
-                method,
-                subject: &call.subject,
-                id: &call.id,
-                protocol_version: call.version,
-                elapsed,
-                error,
-            });
-        }
+        tell(|| {
+            // Also what formats the author's error is the author's.
+            log::error!("{}: {error}", call.named());
+            if let Some(on_error) = &self.hooks.on_error {
+                on_error(&Failure {
+                    method,
+                    subject: &call.subject,
+                    id: &call.id,
+                    protocol_version: call.version,
+                    elapsed,
+                    error,
+                });
+            }
+        });
     }
 
     /// Tells the author of a cancellation.
@@ -458,14 +462,14 @@ impl Inner {
             cancelled.aborted
         );
         if let Some(on_cancelled) = &self.hooks.on_cancelled {
-            on_cancelled(cancelled);
+            tell(|| on_cancelled(cancelled));
         }
     }
 
     /// Tells the author of progress on something that a client was asked.
     fn report_progress(&self, progressed: &Progressed<'_>) {
         if let Some(on_progress) = &self.hooks.on_progress {
-            on_progress(progressed);
+            tell(|| on_progress(progressed));
         }
     }
 }

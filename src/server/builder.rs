@@ -309,12 +309,18 @@ impl Builder {
     }
 
     /// Is told of every unexpected failure of a handler, unless its request had been cancelled before.
+    ///
+    /// It is called before the client is answered, where the handler ended, and must not block. If it panics, the log
+    /// says so, and nothing else comes of it.
     pub fn on_error(mut self, on_error: impl Fn(&Failure<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.on_error = Some(Box::new(on_error));
         self
     }
 
     /// Is told once of every cancellation that a client sends.
+    ///
+    /// It is called where messages are read, after the signal of the request has fired, and must not block. If it
+    /// panics, the log says so, and nothing else comes of it.
     pub fn on_cancelled(
         mut self,
         on_cancelled: impl Fn(&Cancelled<'_>) + Send + Sync + 'static,
@@ -324,6 +330,9 @@ impl Builder {
     }
 
     /// Is told of progress that legacy clients report on what they were asked.
+    ///
+    /// It is called where messages are read, and must not block. If it panics, the log says so, and nothing else comes
+    /// of it.
     pub fn on_progress(
         mut self,
         on_progress: impl Fn(&Progressed<'_>) + Send + Sync + 'static,

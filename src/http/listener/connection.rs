@@ -74,7 +74,10 @@ pub(super) fn serve<S: Service>(
                 return;
             };
             let mut answer = {
-                let response = connection.attend(call, controller.controller()).await;
+                let response = match call {
+                    Some(call) => connection.attend(call, controller.controller()).await,
+                    None => Some(broken()),
+                };
                 let Some(response) = response else {
                     return;
                 };
@@ -111,19 +114,21 @@ impl Connection {
         }
     }
 
-    /// Starts the call for the next request, or returns `None` if there is none and the client has been told.
+    /// Starts the call for the next request, or returns `None` if there is none and the client has been told. There is no
+    /// call if the service panicked.
     async fn next_call<'a, S: Service>(
         &mut self,
         service: &'a S,
     ) -> Option<(
-        Pin<Box<impl Future<Output = Response<Body>> + Send + use<'a, S>>>,
+        Option<Pin<Box<impl Future<Output = Response<Body>> + Send + use<'a, S>>>>,
         AbortOnDrop,
         Terms,
     )> {
         match poll_fn(|cx| self.poll_request(cx)).await {
             Ok((request, terms)) => {
                 let controller = Controller::new();
-                let call = Box::pin(service.call(request, controller.signal()));
+                let begin = || Box::pin(service.call(request, controller.signal()));
+                let call = catch_unwind(AssertUnwindSafe(begin)).ok();
                 Some((call, controller.abort_on_drop(Reason::Closed), terms))
             }
             Err(Stop::End) => None,
