@@ -610,6 +610,17 @@ pub(crate) async fn check(serving: &dyn Serving, rows: &[Row]) {
     assert!(wrong.is_empty(), "{:?}:\n{wrong}", serving.way());
 }
 
+/// Sends each request in every way, and compares what comes.
+pub(crate) fn judge(rows: &[Row]) {
+    every_way(async |_, serving| check(serving, rows).await);
+}
+
+/// A request whose headers differ from its body.
+pub(crate) fn mismatched(what: &'static str, request: Req, why: &str) -> Row {
+    let why = format!("Header mismatch: {why}");
+    (what, request, 400, error("1", -32020, &why))
+}
+
 /// An error answer.
 pub(crate) fn error(id: &str, code: i32, message: &str) -> String {
     let id = match id {
