@@ -12,7 +12,8 @@ use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::jsonrpc::json_text;
-use crate::protocol::uri_template::{UriTemplate, is_scheme};
+use crate::protocol::uri::is_scheme;
+use crate::protocol::uri_template::UriTemplate;
 use crate::protocol::{
     ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo, meta_keys,
 };
