@@ -13,6 +13,8 @@ use std::io;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 
+#[cfg(unix)]
+use self::unix::{input, output};
 use crate::{Server, lines};
 
 /// Serves the client at the other end of standard input and output, until the end of input or until the server is closed.
@@ -52,16 +54,6 @@ const BETWEEN: usize = 64 * 1024;
 
 type Input = Box<dyn AsyncRead + Send + Unpin>;
 type Output = Box<dyn AsyncWrite + Send + Unpin>;
-
-#[cfg(unix)]
-fn input() -> io::Result<Input> {
-    unix::input()
-}
-
-#[cfg(unix)]
-fn output() -> io::Result<Output> {
-    unix::output()
-}
 
 #[cfg(not(unix))]
 fn input() -> io::Result<Input> {
