@@ -540,6 +540,20 @@ impl Stage {
         Endpoint::new(&self.server)
     }
 
+    /// Begins a call that the test plays, and reads its stream up to the first report.
+    pub(crate) async fn streaming(
+        &self,
+        serving: &dyn Serving,
+        request: &Req,
+    ) -> (Exchange, Playing) {
+        let mut exchange = serving.send(request).await;
+        let playing = self.playing().await;
+        playing.progress(1);
+        exchange.head().await;
+        exchange.piece().await.unwrap();
+        (exchange, playing)
+    }
+
     /// Waits until a handler has begun.
     pub(crate) async fn playing(&self) -> Playing {
         bounded("a handler", self.playing.recv()).await.unwrap()
