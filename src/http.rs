@@ -47,6 +47,7 @@ mod flow;
 mod guard;
 mod headers;
 mod listener;
+mod messages;
 mod origin;
 mod post;
 mod respond;
@@ -54,6 +55,7 @@ mod resume;
 mod serve;
 mod service;
 mod session;
+mod sessions;
 mod sse;
 mod waiting;
 

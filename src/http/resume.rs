@@ -15,8 +15,9 @@ use super::endpoint::Inner;
 use super::events::{EventStore, Place};
 use super::flow::{Carrier, Log};
 use super::guard::Guard;
+use super::messages;
 use super::respond::anonymous;
-use super::session::{Session, messages};
+use super::session::Session;
 use super::sse::{self, Events, Part};
 use crate::era;
 use crate::protocol::jsonrpc::RpcError;
@@ -191,7 +192,7 @@ impl Resume for Resumption {
             listening.turn += 1;
             let turn = listening.turn;
             drop(listening);
-            return messages(endpoint, session, turn, out);
+            return messages::response(endpoint, session, turn, out);
         }
         drop(listening);
         let flow = session.flows().get(id.stream);
