@@ -9,7 +9,7 @@ use log::Level;
 
 use super::call::Call;
 use super::failure::{HandlerError, Kind};
-use super::running::tell;
+use super::hooks::tell;
 use crate::era::Reply;
 use crate::protocol::jsonrpc::{Id, RpcError, excerpt};
 use crate::protocol::{Content, ToolResult};

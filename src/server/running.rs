@@ -138,16 +138,8 @@ pub(super) fn panicked(panic: &(dyn Any + Send)) -> HandlerError {
     HandlerError::broken(format!("the handler panicked: {}", text_of(panic)))
 }
 
-/// Tells the author of something. It is told where a message is read or answered, and its panic is for the log alone.
-pub(super) fn tell(told: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(told)) {
-        let text = text_of(&*panic);
-        log::error!("what tells of a call panicked: {text}");
-    }
-}
-
 #[cold]
-fn text_of(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message")
