@@ -683,6 +683,31 @@ fn a_legacy_client_subscribes_and_unsubscribes() {
 }
 
 #[test]
+fn what_a_legacy_client_subscribes_to_is_together_no_longer_than_a_message() {
+    let mut limits = Limits::default();
+    limits.message_bytes = 500;
+    let builder = builder().subscriptions(true).limits(limits);
+    let server = builder.build().unwrap();
+    let request = |id: u32, verb: &str| {
+        let uri = format!("memo:///{id}/{}", "x".repeat(190));
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"resources/{verb}","params":{{"uri":"{uri}"}}}}"#
+        )
+    };
+    let done = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+    with(&server, async |client| {
+        client.initialize("2025-11-25", "{}").await;
+        for id in [1, 2, 2] {
+            assert_eq!(client.ask(&request(id, "subscribe")).await, done(id));
+        }
+        let refused = r#"{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"Too many subscriptions: at most 500 bytes of addresses"}}"#;
+        assert_eq!(client.ask(&request(3, "subscribe")).await, refused);
+        assert_eq!(client.ask(&request(1, "unsubscribe")).await, done(1));
+        assert_eq!(client.ask(&request(3, "subscribe")).await, done(3));
+    });
+}
+
+#[test]
 fn subscribing_without_the_capability_is_no_method() {
     // R201, R57
     let server = builder().build().unwrap();

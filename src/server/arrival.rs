@@ -119,7 +119,7 @@ impl Arrival<'_> {
             Method::Complete => return self.serve(self.server().methods.completion, terms),
             Method::Discover => Ok(self.discover()),
             Method::ListTools => self.list(self.server().tools.items(), version),
-            Method::Ping => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
+            Method::Ping => Ok(self.done()),
             Method::Listen => return self.listen(terms),
             Method::SetLevel => self.set_level(),
             Method::Subscribe => self.subscribe(),
@@ -136,6 +136,11 @@ impl Arrival<'_> {
         write(&mut body);
         body.push(b'}');
         Intake::Answer(Answer::result(body))
+    }
+
+    /// Answers at once that it is done.
+    fn done(&self) -> Intake {
+        self.respond(|out| out.extend_from_slice(b"{}"))
     }
 
     fn discover(&self) -> Intake {
@@ -176,17 +181,16 @@ impl Arrival<'_> {
     fn set_level(&self) -> Result<Intake, RpcError> {
         let level: LogLevel = self.params.required("level")?;
         self.peer.set_log_level(level);
-        Ok(self.respond(|out| out.extend_from_slice(b"{}")))
+        Ok(self.done())
     }
 
     /// Tells a legacy client of a resource from now on. It need not exist yet.
     fn subscribe(&self) -> Result<Intake, RpcError> {
         let uri: String = self.params.required("uri")?;
         match self.peer.subscribe(uri) {
-            true => Ok(self.respond(|out| out.extend_from_slice(b"{}"))),
-            false => {
-                let most = subscriptions::MOST_RESOURCES;
-                let message = format!("Too many subscriptions: at most {most}");
+            Ok(()) => Ok(self.done()),
+            Err(why) => {
+                let message = format!("Too many subscriptions: {why}");
                 Err(RpcError::new(RpcError::INTERNAL_ERROR, message))
             }
         }
@@ -195,7 +199,7 @@ impl Arrival<'_> {
     fn unsubscribe(&self) -> Result<Intake, RpcError> {
         let uri: String = self.params.required("uri")?;
         self.peer.unsubscribe(&uri);
-        Ok(self.respond(|out| out.extend_from_slice(b"{}")))
+        Ok(self.done())
     }
 
     /// Begins a subscription: a call that stays open, without a handler.

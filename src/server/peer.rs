@@ -136,19 +136,22 @@ impl Peer {
             }
     }
 
-    /// Subscribes a legacy client to a resource. Refuses if there are too many.
-    pub(crate) fn subscribe(&self, uri: String) -> bool {
+    /// Subscribes a legacy client to a resource. Refuses more than there may be: as much as one modern request can name.
+    pub(crate) fn subscribe(&self, uri: String) -> Result<(), String> {
         let mut told = self.told();
-        match told.place(&uri) {
-            Ok(_) => true,
-            Err(place) => {
-                let room = told.resources.len() < MOST_RESOURCES;
-                if room {
-                    told.resources.insert(place, uri);
-                }
-                room
-            }
+        let Err(place) = told.place(&uri) else {
+            return Ok(());
+        };
+        if told.resources.len() == MOST_RESOURCES {
+            return Err(format!("at most {MOST_RESOURCES}"));
         }
+        let bytes: usize = told.resources.iter().map(String::len).sum();
+        let most = self.server.limits.message_bytes;
+        if bytes.saturating_add(uri.len()) > most {
+            return Err(format!("at most {most} bytes of addresses"));
+        }
+        told.resources.insert(place, uri);
+        Ok(())
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {

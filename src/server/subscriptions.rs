@@ -18,8 +18,9 @@ use crate::protocol::meta;
 use crate::protocol::subscriptions::SubscriptionFilter;
 use crate::signal::Reason;
 
-/// How many resources one subscription, or one legacy session, may name.
-pub(crate) const MOST_RESOURCES: usize = 1024;
+/// How many resources one subscription, or one legacy session, may name. Their addresses are together no longer than a
+/// message may be.
+pub(super) const MOST_RESOURCES: usize = 1024;
 
 /// Something that clients may be told of.
 #[derive(Clone, Copy, Debug)]
