@@ -264,12 +264,20 @@ impl Post<'_> {
             (_, None) => Some(self.endpoint.crowd.clone()),
             (_, Some(_)) => None,
         };
-        let known = version.is_ok_and(era::has_batches)
-            && !elements.is_empty()
-            && !elements.iter().any(|element| has_claim(element));
-        let Some(peer) = peer.filter(|_| known) else {
-            let answer = dispatch::refuse_batch();
-            return Begun::Done(json(answer.status, answer.body));
+        let refusal = match version.is_ok_and(era::has_batches) {
+            true => dispatch::refuse_length(&self.endpoint.server.0, elements.len()),
+            false => Some(dispatch::refuse_batch()),
+        };
+        let claims = || elements.iter().any(|element| has_claim(element));
+        let peer = match refusal {
+            Some(answer) => Err(answer),
+            None => peer
+                .filter(|_| !claims())
+                .ok_or_else(dispatch::refuse_batch),
+        };
+        let peer = match peer {
+            Ok(peer) => peer,
+            Err(answer) => return Begun::Done(json(answer.status, answer.body)),
         };
         let mut batch = Batch::new(self.accepts);
         for element in elements {

@@ -31,7 +31,8 @@ pub struct Limits {
     pub message_bytes: usize,
     /// How many requests of one connection, or of one session, run at a time; at least 1. Default: 1024.
     ///
-    /// Requests over HTTP outside of sessions count together, against 64 times this number.
+    /// Requests over HTTP outside of sessions count together, against 64 times this number. An array of messages
+    /// (2025-03-26) holds no more than this many.
     pub calls_per_peer: usize,
     /// How many entries one page of a list holds; at least 1. Default: 1000.
     pub page_size: usize,

@@ -6,7 +6,7 @@ use super::arrival::Arrival;
 use super::call::{Answer, Call};
 use super::journal;
 use super::peer::{Kind, Peer};
-use super::{Cancelled, Principal};
+use super::{Cancelled, Inner, Principal};
 use crate::era::{self, Around, Field, Mirrored, Refusal, Route};
 use crate::executor::Spawner;
 use crate::protocol::jsonrpc::{
@@ -51,17 +51,20 @@ pub(crate) fn receive_batch(
     peer: &Arc<Peer>,
     bytes: &[u8],
     caller: Caller<'_>,
-    mut take: impl FnMut(Intake),
+    mut each: impl FnMut(Intake),
 ) {
     let around = Around::Stream {
         legacy: peer.legacy_version(),
     };
     match jsonrpc::parse(bytes) {
-        Ok(Message::Batch(elements)) if !elements.is_empty() => elements
-            .into_iter()
-            .for_each(|text| take(element(peer, text.get(), around, caller))),
-        Ok(_) => take(Intake::Answer(refuse_batch())),
-        Err(malformed) => take(refuse_malformed(malformed)),
+        Ok(Message::Batch(elements)) => match refuse_length(&peer.server, elements.len()) {
+            Some(answer) => each(Intake::Answer(answer)),
+            None => elements
+                .into_iter()
+                .for_each(|text| each(element(peer, text.get(), around, caller))),
+        },
+        Ok(_) => each(Intake::Answer(refuse_batch())),
+        Err(malformed) => each(refuse_malformed(malformed)),
     }
 }
 
@@ -169,6 +172,21 @@ pub(crate) fn run(
 pub(super) fn closing() -> Refusal {
     let error = RpcError::new(RpcError::INTERNAL_ERROR, "The server is closing");
     Refusal::new(503, error)
+}
+
+/// Refuses an array of nothing, or of more messages than calls may run: an answer may be many times as long as what it
+/// answers.
+pub(crate) fn refuse_length(server: &Inner, count: usize) -> Option<Answer> {
+    let most = server.limits.calls_per_peer;
+    match count {
+        0 => Some(refuse_batch()),
+        count if count > most => {
+            let text = format!("Invalid request: an array of more than {most} messages");
+            let refusal = Refusal::new(400, RpcError::invalid_request(text));
+            Some(Answer::refusal(None, &refusal))
+        }
+        _ => None,
+    }
 }
 
 /// Answers a request that does not begin.

@@ -496,6 +496,32 @@ fn batches_of_2025_03_26_are_served_element_by_element() {
 
 // failures.md: a client that sends `id: 1` every time
 #[test]
+fn an_array_of_more_messages_than_calls_may_run_is_refused() {
+    let tight = || {
+        Stage::with(|builder| {
+            let mut limits = Limits::default();
+            limits.calls_per_peer = 2;
+            builder.limits(limits)
+        })
+    };
+    every_way_with(tight, Stage::endpoint, async |_, serving| {
+        let session = open(serving, "2025-03-26").await;
+        let served = format!("[{},{}]", pong("1"), pong("2"));
+        let long = error(
+            "",
+            -32600,
+            "Invalid request: an array of more than 2 messages",
+        );
+        let two = format!("[{},{}]", ping("1"), ping("2"));
+        let rows = [
+            ("two", Req::legacy(&session, &two), 200, served),
+            ("three", Req::legacy(&session, "[1,1,1]"), 400, long),
+        ];
+        check(serving, &rows).await;
+    });
+}
+
+#[test]
 fn equal_ids_in_one_session_each_get_their_own_answer() {
     every_way(async |stage, serving| {
         let session = open(serving, "2025-11-25").await;

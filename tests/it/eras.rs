@@ -7,7 +7,7 @@ use smol_mcp::protocol::{
     ToolResult, Version,
 };
 use smol_mcp::testing::Client;
-use smol_mcp::{HandlerError, NoInput, Prompt, Resource, ResourceTemplate, Server, Tool};
+use smol_mcp::{HandlerError, Limits, NoInput, Prompt, Resource, ResourceTemplate, Server, Tool};
 
 use crate::talk::{self, META, Talk};
 use crate::transport::{Era, memory};
@@ -223,6 +223,24 @@ fn a_batch_is_served_in_the_one_revision_that_has_them() {
     scene.client.send(&format!("[{play},{cancel}]"));
     scene.director.expect("fired one: cancelled by the client");
     scene.client.silence();
+}
+
+#[test]
+fn a_batch_of_more_messages_than_calls_may_run_is_not_served() {
+    let mut limits = Limits::default();
+    limits.calls_per_peer = 2;
+    let server = Server::builder("t", "0").limits(limits).build().unwrap();
+    let talk = Talk(smol::block_on(Client::legacy(
+        &server,
+        Version::V2025_03_26,
+    )));
+    let ping = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+    let pong = |id: u32| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+    let two = format!("[{},{}]", ping(101), ping(102));
+    talk.says(two, &[&pong(101), &pong(102)]);
+    // The revision knows no error without an id.
+    let three = format!("[{},{},{}]", ping(103), ping(104), ping(105));
+    talk.says(three, &[]);
 }
 
 fn map(value: Value) -> serde_json::Map<String, Value> {
