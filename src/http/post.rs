@@ -269,15 +269,12 @@ impl Post<'_> {
             false => Some(dispatch::refuse_batch()),
         };
         let claims = || elements.iter().any(|element| has_claim(element));
-        let peer = match refusal {
-            Some(answer) => Err(answer),
-            None => peer
-                .filter(|_| !claims())
-                .ok_or_else(dispatch::refuse_batch),
-        };
-        let peer = match peer {
-            Ok(peer) => peer,
-            Err(answer) => return Begun::Done(json(answer.status, answer.body)),
+        let peer = match (refusal, peer) {
+            (None, Some(peer)) if !claims() => peer,
+            (refusal, _) => {
+                let answer = refusal.unwrap_or_else(dispatch::refuse_batch);
+                return Begun::Done(json(answer.status, answer.body));
+            }
         };
         let mut batch = Batch::new(self.accepts);
         for element in elements {

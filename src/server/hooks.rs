@@ -27,7 +27,7 @@ pub(crate) struct Hooks {
     pub(crate) run_around: Option<RunAround>,
 }
 
-/// An unexpected failure of a handler, as the operator sees it. The client has read a generic text.
+/// An unexpected failure of a handler, as the operator sees it. The client reads a generic text.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Failure<'a> {
