@@ -189,8 +189,8 @@ impl Arrival<'_> {
         let uri: String = self.params.required("uri")?;
         match self.peer.subscribe(uri) {
             Ok(()) => Ok(self.done()),
-            Err(why) => {
-                let message = format!("Too many subscriptions: {why}");
+            Err((most, of_what)) => {
+                let message = format!("Too many subscriptions: at most {most}{of_what}");
                 Err(RpcError::new(RpcError::INTERNAL_ERROR, message))
             }
         }

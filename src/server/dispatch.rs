@@ -117,6 +117,13 @@ fn take<'a>(
 ) -> Intake {
     match message {
         Ok(Message::Request(message)) => request(message),
+        other => take_other(peer, other),
+    }
+}
+
+#[inline(never)]
+fn take_other(peer: &Arc<Peer>, message: Result<Message<'_>, Malformed>) -> Intake {
+    match message {
         Ok(Message::Notification(notification)) => {
             notify(peer, &notification);
             Intake::Silent
@@ -125,7 +132,8 @@ fn take<'a>(
             respond(peer, response);
             Intake::Silent
         }
-        Ok(Message::Batch(_)) => Intake::Answer(refuse_batch()),
+        // A request has been taken by the caller.
+        Ok(Message::Batch(_) | Message::Request(_)) => Intake::Answer(refuse_batch()),
         Err(malformed) => refuse_malformed(malformed),
     }
 }

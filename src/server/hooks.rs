@@ -79,7 +79,7 @@ impl Inner {
     /// Tells the operator what the client is not told.
     pub(super) fn report(&self, call: &Call, error: &HandlerError) {
         let (method, elapsed) = (call.method.as_str(), call.started.elapsed());
-        tell(|| {
+        tell(&|| {
             // Also what formats the author's error is the author's.
             log::error!("{}: {error}", call.named());
             if let Some(on_error) = &self.hooks.on_error {
@@ -97,29 +97,28 @@ impl Inner {
 
     /// Tells the author of a cancellation.
     pub(super) fn report_cancelled(&self, cancelled: &Cancelled<'_>) {
-        let why = cancelled
-            .reason
-            .map_or_else(|| "no reason given".to_owned(), |text| format!("{text:?}"));
         log::debug!(
-            "cancelled: {} ({why}), aborted: {}",
+            "cancelled: {} ({:?}), aborted: {}",
             cancelled.request_id,
+            cancelled.reason.unwrap_or("no reason given"),
             cancelled.aborted
         );
         if let Some(on_cancelled) = &self.hooks.on_cancelled {
-            tell(|| on_cancelled(cancelled));
+            tell(&|| on_cancelled(cancelled));
         }
     }
 
     /// Tells the author of progress on something that a client was asked.
     pub(super) fn report_progress(&self, progressed: &Progressed<'_>) {
         if let Some(on_progress) = &self.hooks.on_progress {
-            tell(|| on_progress(progressed));
+            tell(&|| on_progress(progressed));
         }
     }
 }
 
 /// Tells the author of something. It is told where a message is read or answered, and its panic is for the log alone.
-pub(super) fn tell(told: impl FnOnce()) {
+#[inline(never)]
+pub(super) fn tell(told: &dyn Fn()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(told)) {
         let text = text_of(&*panic);
         log::error!("what tells of a call panicked: {text}");

@@ -53,7 +53,7 @@ pub(crate) fn refused(method: &str, id: &Id, error: &RpcError) {
 pub(super) fn ended(call: &Call, outcome: &Result<Reply, HandlerError>) {
     if is_wanted() {
         // What formats the author's error is the author's.
-        tell(|| {
+        tell(&|| {
             let (end, why) = how(call, outcome);
             write(call, end, &why);
         });

@@ -136,19 +136,20 @@ impl Peer {
             }
     }
 
-    /// Subscribes a legacy client to a resource. Refuses more than there may be: as much as one modern request can name.
-    pub(crate) fn subscribe(&self, uri: String) -> Result<(), String> {
+    /// Subscribes a legacy client to a resource. Refuses more than one modern request can name, and tells how
+    /// many of what that is.
+    pub(crate) fn subscribe(&self, uri: String) -> Result<(), (usize, &'static str)> {
         let mut told = self.told();
         let Err(place) = told.place(&uri) else {
             return Ok(());
         };
         if told.resources.len() == MOST_RESOURCES {
-            return Err(format!("at most {MOST_RESOURCES}"));
+            return Err((MOST_RESOURCES, ""));
         }
         let bytes: usize = told.resources.iter().map(String::len).sum();
         let most = self.server.limits.message_bytes;
         if bytes.saturating_add(uri.len()) > most {
-            return Err(format!("at most {most} bytes of addresses"));
+            return Err((most, " bytes of addresses"));
         }
         told.resources.insert(place, uri);
         Ok(())
