@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::wire::{Message, Wire, fail, is_answer};
 use crate::protocol::RpcError;
 
-/// A request that a [`Client`] has begun.
+/// A request that a [`Client`](super::Client) has begun.
 ///
 /// Dropping it does nothing: the request runs on. Its methods panic when those of the client do.
 pub struct Running {
