@@ -162,9 +162,6 @@ pub(crate) enum Around<'a> {
         headers: &'a dyn Mirrored,
         session: Option<Version>,
     },
-    /// A caller in the same process that vouches for what headers would say.
-    #[allow(dead_code)]
-    Direct,
 }
 
 /// The request headers that mirror the body (2026-07-28, basic/transports/streamable-http).
@@ -247,7 +244,7 @@ pub(crate) fn route<'a>(
         Around::Stream {
             legacy: Some(version),
         } => version,
-        Around::Stream { legacy: None } | Around::Direct => {
+        Around::Stream { legacy: None } => {
             // Any time after the connection stands, a ping is answered.
             if request.method == Method::Ping.as_str() {
                 Version::V2025_11_25
@@ -263,7 +260,7 @@ pub(crate) fn route<'a>(
     } else {
         *offers
     };
-    legacy::method(version, &request.method, &offers).map(|method| Route::Legacy(version, method))
+    legacy::method(&request.method, &offers).map(|method| Route::Legacy(version, method))
 }
 
 /// Tells whether the version header of a message names a modern revision, known or not.

@@ -2,7 +2,6 @@
 //! the crate's own.
 
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};

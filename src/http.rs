@@ -43,22 +43,28 @@
 
 mod accepts;
 mod authorize;
+mod batch;
 mod body;
 mod cors;
 mod endpoint;
 mod events;
 mod flow;
+mod guard;
 mod headers;
 #[cfg(unix)]
 mod listener;
+mod messages;
 mod origin;
 mod post;
+mod respond;
 mod resume;
 #[cfg(unix)]
 mod serve;
 mod service;
 mod session;
+mod sessions;
 mod sse;
+mod waiting;
 
 pub use authorize::{Challenge, ProtectedResource, bearer};
 pub use body::Body;

@@ -42,6 +42,7 @@ pub mod sampling;
 pub(crate) mod subscriptions;
 pub mod tool_name;
 pub mod tools;
+pub(crate) mod uri;
 pub mod uri_template;
 pub mod version;
 

@@ -2,6 +2,7 @@
 
 mod amount;
 mod around;
+mod arrival;
 mod ask;
 mod asks;
 mod builder;
@@ -11,6 +12,7 @@ pub(crate) mod dispatch;
 mod failure;
 pub(crate) mod feed;
 mod handlers;
+mod hooks;
 pub(crate) mod inflight;
 pub(crate) mod journal;
 mod messages;
@@ -34,7 +36,6 @@ mod variants;
 mod work;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -47,23 +48,22 @@ pub use self::builder::{Builder, Limits};
 pub use self::context::Context;
 pub use self::failure::HandlerError;
 pub use self::handlers::{IntoToolResult, NoInput, Structured, ToolFn};
+pub use self::hooks::{Cancelled, Failure, Progressed};
 pub use self::principal::Principal;
 pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
 pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
 pub use self::tools::Tool;
 
 use self::around::{Hook, RunAround};
-use self::call::Call;
-use self::dispatch::Completer;
+use self::hooks::Hooks;
 use self::inflight::DROPPING;
-use self::methods::Methods;
+use self::methods::{Completer, Methods};
 use self::peer::Peer;
 use self::registry::{Item, Items, Registry};
 use self::seal::Seal;
 use self::subscriptions::{Bus, Change};
 use crate::era::{Offers, Stamp};
-use crate::protocol::jsonrpc::Id;
-use crate::protocol::{Implementation, Version};
+use crate::protocol::Implementation;
 use crate::signal::{Controller, Reason, Signal};
 
 /// An MCP server: tools, resources and prompts, ready to be served by any transport.
@@ -114,70 +114,6 @@ pub(crate) struct Inner {
 const FOR_EVER: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 type Peers = Vec<Weak<Peer>>;
-
-type OnFailure = dyn Fn(&Failure<'_>) + Send + Sync;
-type OnCancelled = dyn Fn(&Cancelled<'_>) + Send + Sync;
-type OnProgressed = dyn Fn(&Progressed<'_>) + Send + Sync;
-
-/// What the author has to say to calls, and wants to be told of.
-#[derive(Default)]
-pub(crate) struct Hooks {
-    pub(crate) on_error: Option<Box<OnFailure>>,
-    pub(crate) on_cancelled: Option<Box<OnCancelled>>,
-    pub(crate) on_progress: Option<Box<OnProgressed>>,
-    /// What runs around calls, from the outside in.
-    pub(crate) around: Vec<Hook>,
-    /// Begins a call with all that runs around it, if anything does.
-    pub(crate) run_around: Option<RunAround>,
-}
-
-/// An unexpected failure of a handler, as the operator sees it. The client has read a generic text.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Failure<'a> {
-    /// The method of the request: `tools/call`.
-    pub method: &'static str,
-    /// The tool, prompt or resource.
-    pub subject: &'a str,
-    /// The id of the request.
-    pub id: &'a Id,
-    /// The protocol revision that the request fell under.
-    pub protocol_version: Version,
-    /// How long the handler ran.
-    pub elapsed: Duration,
-    /// What it failed with.
-    pub error: &'a HandlerError,
-}
-
-/// A cancellation that a client has sent.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Cancelled<'a> {
-    /// The id of the request that nobody waits for any more.
-    pub request_id: &'a Id,
-    /// Why, in the client's words: untrusted, and at most 256 characters.
-    pub reason: Option<&'a str>,
-    /// Whether a running request was found and aborted.
-    pub aborted: bool,
-}
-
-/// Progress that a client reports on what it was asked (before 2026-07-28).
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Progressed<'a> {
-    /// The id of the client's request that is being served.
-    pub call: &'a Id,
-    /// The key of the question.
-    pub key: &'a str,
-    /// The method of the server's request: `sampling/createMessage`.
-    pub method: &'static str,
-    /// How far it is, as the client says.
-    pub progress: f64,
-    /// How far it has to go, if the client knows.
-    pub total: Option<f64>,
-    /// What the client says of it: untrusted.
-    pub message: Option<&'a str>,
-}
 
 /// A list that may change while a server runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -240,7 +176,7 @@ impl Server {
 
     /// Returns the number of requests whose handlers run now.
     pub fn calls_in_flight(&self) -> usize {
-        let peers: Vec<_> = self.0.peers().iter().filter_map(Weak::upgrade).collect();
+        let peers = self.0.live_peers();
         peers.iter().map(|peer| peer.inflight.len()).sum()
     }
 
@@ -445,52 +381,5 @@ impl Inner {
 
     pub(crate) fn stamp(&self) -> &Stamp {
         &self.stamp
-    }
-
-    /// Tells the operator what the client is not told.
-    fn report(&self, call: &Call, error: &HandlerError) {
-        let (method, elapsed) = (call.method.as_str(), call.started.elapsed());
-        log::error!("{}: {error}", call.named());
-        if let Some(on_error) = &self.hooks.on_error {
-            tell(|| {
-                on_error(&Failure {
-                    method,
-                    subject: &call.subject,
-                    id: &call.id,
-                    protocol_version: call.version,
-                    elapsed,
-                    error,
-                });
-            });
-        }
-    }
-
-    /// Tells the author of a cancellation.
-    fn report_cancelled(&self, cancelled: &Cancelled<'_>) {
-        let why = cancelled
-            .reason
-            .map_or_else(|| "no reason given".to_owned(), |text| format!("{text:?}"));
-        log::debug!(
-            "cancelled: {} ({why}), aborted: {}",
-            cancelled.request_id,
-            cancelled.aborted
-        );
-        if let Some(on_cancelled) = &self.hooks.on_cancelled {
-            tell(|| on_cancelled(cancelled));
-        }
-    }
-
-    /// Tells the author of progress on something that a client was asked.
-    fn report_progress(&self, progressed: &Progressed<'_>) {
-        if let Some(on_progress) = &self.hooks.on_progress {
-            tell(|| on_progress(progressed));
-        }
-    }
-}
-
-/// Tells the author of something. What the author's function panics with is no affair of the call's.
-fn tell(hook: impl FnOnce()) {
-    if catch_unwind(AssertUnwindSafe(hook)).is_err() {
-        log::error!("a function that is told of calls panicked");
     }
 }

@@ -14,6 +14,8 @@ use std::pin::Pin;
 
 use futures_lite::{AsyncRead, AsyncWrite};
 
+#[cfg(unix)]
+use self::unix::{input, output};
 use crate::{Server, lines};
 
 /// Serves the client at the other end of standard input and output, until the end of input or until the server is closed.
@@ -60,16 +62,6 @@ const BETWEEN: usize = 64 * 1024;
 
 type Input = Box<dyn AsyncRead + Send + Unpin>;
 type Output = Box<dyn AsyncWrite + Send + Unpin>;
-
-#[cfg(unix)]
-fn input() -> io::Result<Input> {
-    unix::input()
-}
-
-#[cfg(unix)]
-fn output() -> io::Result<Output> {
-    unix::output()
-}
 
 #[cfg(not(unix))]
 fn input() -> io::Result<Input> {

@@ -37,28 +37,26 @@
 //! ```
 
 mod pipe;
+mod running;
 mod turns;
+mod wire;
 
-use std::collections::VecDeque;
 use std::fmt;
 use std::io;
 use std::panic::Location;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_executor::Task;
-use event_listener::Event;
-use futures_lite::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, future};
+use futures_lite::{AsyncRead, AsyncWrite};
 use serde_json::{Map, Value, json};
 
 use crate::protocol::{RpcError, Version, meta};
-use crate::signal::Signal;
 use crate::{Server, executor, lines};
 
 pub use self::pipe::{Reader, Writer, pipe};
-use self::turns::Turns;
+pub use self::running::Running;
+use self::wire::{Wire, fail, patiently};
 
 /// How long a client waits for what should come at once. Long enough for any machine; no assertion depends on it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -86,37 +84,6 @@ pub struct Client {
     capabilities: Value,
     legacy: Option<Version>,
 }
-
-/// The client's side of the connection, shared with the calls that run.
-struct Wire {
-    outgoing: Turns<Option<Pin<Box<dyn AsyncWrite + Send>>>>,
-    /// Only one of those who wait reads.
-    incoming: Turns<Incoming>,
-    inbox: Mutex<Inbox>,
-    /// Notified when something has entered the inbox.
-    arrived: Event,
-    next_id: AtomicI64,
-}
-
-struct Incoming {
-    stream: Pin<Box<dyn AsyncRead + Send>>,
-    buffer: Vec<u8>,
-}
-
-/// What has been read, and nobody has taken.
-#[derive(Default)]
-struct Inbox {
-    messages: VecDeque<Message>,
-    ended: bool,
-}
-
-struct Message {
-    text: String,
-    value: Value,
-}
-
-/// A line of a test.
-type At = &'static Location<'static>;
 
 impl Client {
     /// Connects to a server as a client that knows no handshake (2026-07-28 on).
@@ -147,18 +114,8 @@ impl Client {
         input: impl AsyncRead + Send + 'static,
         output: impl AsyncWrite + Send + 'static,
     ) -> Self {
-        let wire = Wire {
-            outgoing: Turns::new(Some(Box::pin(output))),
-            incoming: Turns::new(Incoming {
-                stream: Box::pin(input),
-                buffer: Vec::new(),
-            }),
-            inbox: Mutex::default(),
-            arrived: Event::new(),
-            next_id: AtomicI64::new(1),
-        };
         Self {
-            wire: Arc::new(wire),
+            wire: Arc::new(Wire::new(input, output)),
             serving: None,
             capabilities: json!({}),
             legacy: None,
@@ -322,14 +279,7 @@ impl Client {
                 .send(at, request(id, method, &self.params(json!({}), None)))
                 .await;
             self.wire.result(at, id).await;
-            let said: Vec<String> = {
-                let mut inbox = self.wire.inbox();
-                inbox
-                    .messages
-                    .drain(..)
-                    .map(|message| message.text)
-                    .collect()
-            };
+            let said = self.wire.take_all();
             if !said.is_empty() {
                 fail(
                     at,
@@ -343,15 +293,7 @@ impl Client {
     #[track_caller]
     pub fn disconnect(&self) -> impl Future<Output = ()> {
         let at = Location::caller();
-        async move {
-            let close = async {
-                if let Some(mut outgoing) = self.wire.outgoing.next().await.take() {
-                    // The other end may have gone first.
-                    let _ = outgoing.close().await;
-                }
-            };
-            patiently(at, "the connection could not be closed", close).await;
-        }
+        async move { self.wire.close(at).await }
     }
 
     /// Waits until the server has done with the connection, and returns what [`lines::serve`] returned.
@@ -408,9 +350,7 @@ impl Client {
 impl Drop for Client {
     fn drop(&mut self) {
         // Calls that run share the wire, and would keep it open.
-        if let Some(mut outgoing) = self.wire.outgoing.now() {
-            *outgoing = None;
-        }
+        self.wire.hang_up();
     }
 }
 
@@ -422,242 +362,6 @@ impl fmt::Debug for Client {
     }
 }
 
-/// A request that a [`Client`] has begun.
-///
-/// Dropping it does nothing: the request runs on.
-pub struct Running {
-    id: i64,
-    wire: Arc<Wire>,
-}
-
-impl Running {
-    /// Returns the id of the request, which is also its progress token.
-    pub fn id(&self) -> i64 {
-        self.id
-    }
-
-    /// Returns the params of the next progress notification; `None` if the answer came first.
-    #[track_caller]
-    pub fn progress(&mut self) -> impl Future<Output = Option<Value>> {
-        let at = Location::caller();
-        async move {
-            let (id, is_progress) = (self.id, |value: &Value| {
-                value["method"] == "notifications/progress"
-            });
-            let found = self
-                .wire
-                .find(at, |messages| {
-                    let next = messages.iter().position(|Message { value, .. }| {
-                        let reports = is_progress(value) && value["params"]["progressToken"] == id;
-                        reports || is_answer(value, id)
-                    })?;
-                    match is_progress(&messages[next].value) {
-                        true => messages.remove(next).map(Some),
-                        false => Some(None),
-                    }
-                })
-                .await;
-            match found {
-                Some(report) => report.map(|mut message| message.value["params"].take()),
-                None => fail(
-                    at,
-                    format_args!("the connection ended before request {id} was answered"),
-                ),
-            }
-        }
-    }
-
-    /// Waits for the result.
-    ///
-    /// # Panics
-    ///
-    /// If the answer is an error of the protocol; [`outcome`](Self::outcome) returns those.
-    #[track_caller]
-    pub fn answer(self) -> impl Future<Output = Value> {
-        let at = Location::caller();
-        async move { self.wire.result(at, self.id).await }
-    }
-
-    /// Waits for the answer, which is the result or an error of the protocol.
-    #[track_caller]
-    pub fn outcome(self) -> impl Future<Output = Result<Value, RpcError>> {
-        let at = Location::caller();
-        async move { self.wire.answer(at, self.id).await }
-    }
-
-    /// Tells the server that the client does not want the answer any more.
-    #[track_caller]
-    pub fn cancel(&self, reason: &str) -> impl Future<Output = ()> {
-        let at = Location::caller();
-        let line = json!({
-            "jsonrpc": "2.0",
-            "method": "notifications/cancelled",
-            "params": { "requestId": self.id, "reason": reason },
-        });
-        async move { self.wire.send(at, line.to_string()).await }
-    }
-}
-
-impl fmt::Debug for Running {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Running")
-            .field("id", &self.id)
-            .finish_non_exhaustive()
-    }
-}
-
-impl Wire {
-    fn inbox(&self) -> MutexGuard<'_, Inbox> {
-        self.inbox
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn next_id(&self) -> i64 {
-        self.next_id.fetch_add(1, Ordering::Relaxed)
-    }
-
-    async fn send(&self, at: At, line: impl Into<Vec<u8>>) {
-        let mut line = line.into();
-        line.push(b'\n');
-        self.write(at, &line).await;
-    }
-
-    async fn write(&self, at: At, bytes: &[u8]) {
-        let write = async {
-            match &mut *self.outgoing.next().await {
-                Some(outgoing) => {
-                    outgoing.write_all(bytes).await?;
-                    outgoing.flush().await
-                }
-                None => Err(io::Error::other("the client has disconnected")),
-            }
-        };
-        let written = patiently(at, "the server did not read", write).await;
-        if let Err(err) = written {
-            fail(at, format_args!("cannot send: {err}"));
-        }
-    }
-
-    async fn result(&self, at: At, id: i64) -> Value {
-        match self.answer(at, id).await {
-            Ok(result) => result,
-            Err(error) => fail(
-                at,
-                format_args!("request {id} was answered by an error: {error}"),
-            ),
-        }
-    }
-
-    async fn answer(&self, at: At, id: i64) -> Result<Value, RpcError> {
-        let Some(mut message) = self.take(at, |value| is_answer(value, id)).await else {
-            fail(
-                at,
-                format_args!("the connection ended before request {id} was answered"),
-            );
-        };
-        if let Some(result) = message.value.get_mut("result") {
-            return Ok(result.take());
-        }
-        let error = &mut message.value["error"];
-        let text = error["message"].as_str().unwrap_or_default().to_owned();
-        let mut read = RpcError::new(error["code"].as_i64().unwrap_or_default(), text);
-        read.data = error.get_mut("data").map(Value::take);
-        Err(read)
-    }
-
-    /// Takes the first message of a kind; `None` if the connection ends before there is one.
-    async fn take(&self, at: At, wanted: impl Fn(&Value) -> bool) -> Option<Message> {
-        self.find(at, |messages| {
-            let place = messages.iter().position(|message| wanted(&message.value))?;
-            messages.remove(place)
-        })
-        .await
-    }
-
-    async fn find<T>(
-        &self,
-        at: At,
-        mut find: impl FnMut(&mut VecDeque<Message>) -> Option<T>,
-    ) -> Option<T> {
-        let search = async {
-            loop {
-                let arrived = self.arrived.listen();
-                {
-                    let mut inbox = self.inbox();
-                    let found = find(&mut inbox.messages);
-                    if found.is_some() || inbox.ended {
-                        return found;
-                    }
-                }
-                future::or(arrived, self.read(at)).await;
-            }
-        };
-        patiently(at, "the server said nothing", search).await
-    }
-
-    /// Reads one line into the inbox. It may be dropped at any time: what was read stays.
-    async fn read(&self, at: At) {
-        let mut incoming = self.incoming.next().await;
-        let Incoming { stream, buffer } = &mut *incoming;
-        let mut scanned = 0;
-        let line = loop {
-            if let Some(end) = buffer[scanned..].iter().position(|byte| *byte == b'\n') {
-                break Some(buffer.drain(..=scanned + end).collect::<Vec<u8>>());
-            }
-            scanned = buffer.len();
-            let mut chunk = [0; 4096];
-            match stream.read(&mut chunk).await {
-                Ok(0) => break None,
-                Ok(count) => buffer.extend_from_slice(&chunk[..count]),
-                Err(err) => fail(at, format_args!("cannot read: {err}")),
-            }
-        };
-        let mut inbox = self.inbox();
-        match line {
-            Some(mut line) => {
-                line.pop();
-                let text = match String::from_utf8(line) {
-                    Ok(text) => text,
-                    Err(err) => fail(at, format_args!("the server wrote no UTF-8: {err}")),
-                };
-                match serde_json::from_str(&text) {
-                    Ok(value @ (Value::Object(_) | Value::Array(_))) => {
-                        inbox.messages.push_back(Message { text, value });
-                    }
-                    _ => fail(
-                        at,
-                        format_args!("the server wrote what is no message: {text:?}"),
-                    ),
-                }
-            }
-            None if buffer.is_empty() => inbox.ended = true,
-            None => fail(
-                at,
-                format_args!("the last line has no end: {}", buffer.escape_ascii()),
-            ),
-        }
-        drop(inbox);
-        self.arrived.notify(usize::MAX);
-    }
-}
-
 fn request(id: i64, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
-}
-
-fn is_answer(value: &Value, id: i64) -> bool {
-    value["id"] == id && value.get("method").is_none()
-}
-
-async fn patiently<F: Future>(at: At, despair: &str, future: F) -> F::Output {
-    match Signal::timeout(PATIENCE).run(future).await {
-        Ok(output) => output,
-        Err(_) => fail(at, format_args!("{despair} within {PATIENCE:?}")),
-    }
-}
-
-/// Blames the line of the test.
-fn fail(at: At, what: impl fmt::Display) -> ! {
-    panic!("{at}: {what}")
 }

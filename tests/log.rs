@@ -318,3 +318,36 @@ fn without_debug_nothing_is_formatted() {
     });
     lines.expect_no_more();
 }
+
+/// What cannot be written.
+#[derive(Debug)]
+struct Unwritable;
+
+impl fmt::Display for Unwritable {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("on purpose")
+    }
+}
+
+impl std::error::Error for Unwritable {}
+
+#[test]
+fn an_error_that_panics_while_it_is_written_keeps_nobody_from_an_answer() {
+    let lines = Lines::at(LevelFilter::Debug);
+    let server = Server::builder("t", "0")
+        .tool(Tool::new("fail", async |_: NoInput| {
+            Err::<(), _>(Unwritable)
+        }))
+        .build()
+        .unwrap();
+    smol::block_on(async {
+        let client = smol_mcp::testing::Client::new(&server);
+        let result = client.call("fail", serde_json::json!({})).await;
+        assert_eq!(result["content"][0]["text"], "The tool failed.", "{result}");
+        // The line about the request, and the one for the operator.
+        for _ in 0..2 {
+            let told = "what tells of a call panicked: on purpose";
+            assert_eq!(lines.next().await, (Level::Error, told.to_owned()));
+        }
+    });
+}

@@ -65,7 +65,7 @@ pub(super) fn names_modern(name: &str) -> bool {
 }
 
 /// Finds a method. Over HTTP an unknown one is a 200: a 404 would read as "the session is gone".
-pub(crate) fn method(_: Version, name: &str, offers: &Offers) -> Result<Method, Refusal> {
+pub(super) fn method(name: &str, offers: &Offers) -> Result<Method, Refusal> {
     Method::find(&METHODS, name, offers)
         .ok_or_else(|| Refusal::new(200, RpcError::method_not_found(name)))
 }

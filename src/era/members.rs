@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::protocol::jsonrpc::{self, json_text};
+use crate::protocol::jsonrpc;
 use crate::protocol::meta;
 
 /// The members of an object that this crate has written, by name, each as its text.
@@ -57,16 +57,7 @@ impl<'a> Members<'a> {
     /// Puts the object together again.
     #[inline(never)]
     pub(super) fn write(self) -> String {
-        let mut out = String::from("{");
-        for (name, value) in &self.0 {
-            if out.len() > 1 {
-                out.push(',');
-            }
-            out.push_str(&json_text(&**name));
-            out.push(':');
-            out.push_str(value);
-        }
-        out.push('}');
-        out
+        let members = self.0.iter();
+        jsonrpc::from_members(&mut members.map(|(name, value)| (&**name, &**value)))
     }
 }

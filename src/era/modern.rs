@@ -83,7 +83,7 @@ pub(crate) fn open<'a>(
     let (progress_token, log_level) = optional_members(&meta)?;
     let headers = match around {
         Around::Http { headers, .. } => Some(headers),
-        Around::Stream { .. } | Around::Direct => None,
+        Around::Stream { .. } => None,
     };
     if let Some(headers) = headers {
         mirrored(headers, "MCP-Protocol-Version", &claimed)?;

@@ -1,5 +1,8 @@
 //! `Accept`: which of the two forms of a response a client takes.
 
+use http::HeaderMap;
+use http::header::{ACCEPT, HeaderValue};
+
 /// The forms that a client takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Accepts {
@@ -17,8 +20,13 @@ static RANGES: [(&str, bool, bool); 5] = [
 ];
 
 impl Accepts {
+    /// What the client of a request takes.
+    pub(super) fn read(headers: &HeaderMap) -> Self {
+        Self::of(headers.get_all(&ACCEPT).iter().map(HeaderValue::as_bytes))
+    }
+
     /// Reads the header's values. A request without one takes everything (RFC 9110 §12.5.1).
-    pub(super) fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
+    fn of<'a>(values: impl Iterator<Item = &'a [u8]>) -> Self {
         let mut accepts = Self {
             json: false,
             stream: false,

@@ -10,9 +10,11 @@ use http::{HeaderMap, Request, Response, StatusCode};
 use serde_json::json;
 
 use super::Body;
-use super::endpoint::{Inner, json as json_response, plain};
+use super::accepts::Accepts;
+use super::endpoint::Inner;
 use super::headers::add;
-use super::post::{self, Begun};
+use super::post::Begun;
+use super::respond::{self, aborted, plain};
 use crate::era::{Field, Mirrored};
 use crate::executor::Spawner;
 use crate::protocol::jsonrpc::json_text;
@@ -65,7 +67,7 @@ async fn begin(
             let resource = endpoint.resource.as_deref().map(Published::resource);
             Begun::Done(challenge.respond(resource))
         }
-        Err(_) => Begun::Done(post::aborted()),
+        Err(_) => Begun::Done(aborted()),
     }
 }
 
@@ -295,7 +297,7 @@ impl Published for ProtectedResource {
         if !self.scopes.is_empty() {
             document["scopes_supported"] = self.scopes.clone().into();
         }
-        json_response(200, json_text(&document).into_bytes())
+        respond::json(200, json_text(&document).into_bytes())
     }
 
     fn resource(&self) -> &ProtectedResource {
@@ -329,7 +331,7 @@ impl Mirrored for Head<'_> {
     }
 
     fn takes_messages(&self) -> bool {
-        super::endpoint::accepts(self.headers).stream
+        Accepts::read(self.headers).stream
     }
 }
 

@@ -4,23 +4,22 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::header::{ACCEPT, ALLOW, CONTENT_TYPE, HeaderValue, ORIGIN};
+use http::header::{HeaderValue, ORIGIN};
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 
 use super::Body;
-use super::accepts::Accepts;
 use super::authorize::{self, Authorizer, Challenge, Head, ProtectedResource, Published};
 use super::cors::{self, Cors};
 use super::events::EventStore;
-use super::headers::add;
 use super::origin::Origins;
 use super::post::{self, Begun};
+use super::respond::{not_allowed, plain};
 use super::resume::{Resume, Resumption};
-use super::session::{self, Sessions};
-use crate::era::{self, Refusal};
+use super::session;
+use super::sessions::Sessions;
+use crate::era;
 use crate::executor::Spawner;
 use crate::http::Service;
-use crate::protocol::jsonrpc::{Id, RpcError};
 use crate::server::dispatch::Caller;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::Signal;
@@ -417,59 +416,4 @@ impl fmt::Debug for Endpoint {
             .field("path", &self.0.path)
             .finish_non_exhaustive()
     }
-}
-
-/// What the client accepts as a response.
-pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
-    Accepts::of(headers.get_all(&ACCEPT).iter().map(HeaderValue::as_bytes))
-}
-
-/// A response in words, for what is no matter of JSON-RPC.
-pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
-    let mut response = Response::new(Body::full(text));
-    *response.status_mut() = status;
-    add(
-        response.headers_mut(),
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
-    response
-}
-
-fn not_allowed(allowed: &'static str) -> Response<Body> {
-    let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
-    let headers = response.headers_mut();
-    add(headers, ALLOW, HeaderValue::from_static(allowed));
-    response
-}
-
-/// A response with one JSON-RPC message, or with nothing.
-pub(super) fn json(status: u16, body: Vec<u8>) -> Response<Body> {
-    let mut response = Response::new(Body::full(body));
-    *response.status_mut() =
-        StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let kind = HeaderValue::from_static("application/json");
-    add(response.headers_mut(), CONTENT_TYPE, kind);
-    response
-}
-
-/// A response with an error. Out of line, since most requests are served.
-#[cold]
-#[inline(never)]
-pub(super) fn refused(id: Option<&Id>, refusal: Refusal) -> Response<Body> {
-    json(refusal.status, era::refuse(id, &refusal.error))
-}
-
-/// A response with an error that names no request.
-#[cold]
-#[inline(never)]
-pub(super) fn anonymous(status: u16, error: RpcError) -> Response<Body> {
-    refused(None, Refusal::new(status, error))
-}
-
-/// An accepted message that has no answer.
-pub(super) fn accepted() -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::ACCEPTED;
-    response
 }

@@ -196,19 +196,18 @@ impl Listener {
         let mut options = self.options;
         let chosen = options.executor.take();
         self.seats.begin(options);
-        let acceptor = |executor| Acceptor {
-            executor,
-            tcp: self.address.is_some(),
-            socket: Some(socket),
-            seats: self.seats,
-            service: Arc::new(service),
-            may_have_clients: true,
-            readable: Readiness::default(),
-            pause: None,
-            tick: None,
-        };
         executor::within(chosen, |executor| {
-            let mut acceptor = acceptor(executor);
+            let mut acceptor = Acceptor {
+                executor,
+                tcp: self.address.is_some(),
+                socket: Some(socket),
+                seats: self.seats,
+                service: Arc::new(service),
+                may_have_clients: true,
+                readable: Readiness::default(),
+                pause: None,
+                tick: None,
+            };
             poll_fn(move |cx| acceptor.poll(cx))
         })
         .await

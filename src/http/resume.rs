@@ -11,11 +11,13 @@ use http::Response;
 use http::header::HeaderValue;
 
 use super::Body;
-use super::endpoint::{Inner, anonymous};
+use super::endpoint::Inner;
 use super::events::{EventStore, Place};
 use super::flow::{Carrier, Log};
-use super::post::Guard;
-use super::session::{Session, messages};
+use super::guard::Guard;
+use super::messages;
+use super::respond::anonymous;
+use super::session::Session;
 use super::sse::{self, Events, Part};
 use crate::era;
 use crate::protocol::jsonrpc::RpcError;
@@ -190,7 +192,7 @@ impl Resume for Resumption {
             listening.turn += 1;
             let turn = listening.turn;
             drop(listening);
-            return messages(endpoint, session, turn, out);
+            return messages::response(endpoint, session, turn, out);
         }
         drop(listening);
         let flow = session.flows().get(id.stream);

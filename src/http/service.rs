@@ -1,7 +1,5 @@
 //! What answers requests.
 
-use std::future::Future;
-
 use crate::Signal;
 use crate::http::Body;
 

@@ -2,53 +2,32 @@
 //!
 //! (MCP 2025-11-25, basic/transports, "Session Management")
 
-use std::io;
-use std::pin::Pin;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use futures_lite::Stream;
 use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
 
 use super::Body;
 use super::accepts::Accepts;
 use super::authorize::Head;
-use super::endpoint::{Inner, accepts, anonymous, plain, refused};
+use super::endpoint::Inner;
 use super::flow::Carrier;
 use super::headers::add;
-use super::post::whole;
+use super::messages;
+use super::respond::{anonymous, plain, refused, whole};
 use super::resume::Flows;
-use super::sse::{self, Pulse};
+use super::sessions;
 use crate::era::{self, Refusal, Route};
 use crate::protocol::Version;
 use crate::protocol::jsonrpc::{Id, Request, RpcError};
-use crate::random;
 use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::peer::{Kind, Peer};
-use crate::signal::{Reason, Signal, Wait};
+use crate::signal::{Reason, Signal};
 
 static SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 static LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-
-/// Sessions are looked through for idle ones at most this often.
-const SWEEP: Duration = Duration::from_secs(60);
-
-/// The sessions of an endpoint.
-pub(super) struct Sessions {
-    table: Mutex<Table>,
-    most: usize,
-    idle: Duration,
-}
-
-#[derive(Default)]
-struct Table {
-    /// By the number that the name is, so that finding one takes no collection of another kind. Sorted.
-    sessions: Vec<(u128, Arc<Session>)>,
-    swept: Option<Instant>,
-}
 
 /// One session: a peer with a name.
 pub(super) struct Session {
@@ -80,92 +59,6 @@ impl Found {
             Found::Session(session) => session.peer.legacy_version(),
             Found::None | Found::Unknown => None,
         }
-    }
-}
-
-impl Default for Sessions {
-    fn default() -> Self {
-        Self::new(1000, Duration::from_secs(30 * 60))
-    }
-}
-
-impl Sessions {
-    pub(super) fn new(most: usize, idle: Duration) -> Self {
-        Self {
-            table: Mutex::default(),
-            most,
-            idle,
-        }
-    }
-
-    fn table(&self) -> MutexGuard<'_, Table> {
-        self.table
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
-    }
-
-    fn get(&self, endpoint: &Inner, id: &str) -> Option<Arc<Session>> {
-        self.sweep(endpoint, SWEEP.min(self.idle));
-        let session = self.table().get(number(id)?)?;
-        if session.is_idle(self.idle) {
-            self.remove(id);
-            session.end(endpoint);
-            return None;
-        }
-        Some(session)
-    }
-
-    /// Ends the sessions that nobody uses, unless that was done `lately`.
-    fn sweep(&self, endpoint: &Inner, lately: Duration) {
-        let mut table = self.table();
-        if table.swept.is_some_and(|swept| swept.elapsed() < lately) {
-            return;
-        }
-        table.swept = Some(Instant::now());
-        let mut ended = Vec::new();
-        table.sessions.retain(|(_, session)| {
-            let idle = session.is_idle(self.idle);
-            if idle {
-                ended.push(session.clone());
-            }
-            !idle
-        });
-        drop(table);
-        ended.iter().for_each(|session| session.end(endpoint));
-    }
-
-    /// Enters a session, unless there are too many.
-    fn insert(&self, session: Session) -> bool {
-        let mut table = self.table();
-        let room = table.sessions.len() < self.most;
-        if let (true, Some(number)) = (room, number(&session.id)) {
-            let (Ok(at) | Err(at)) = table.place(number);
-            table.sessions.insert(at, (number, Arc::new(session)));
-        }
-        room
-    }
-
-    fn remove(&self, id: &str) {
-        let mut table = self.table();
-        if let Some(Ok(at)) = number(id).map(|number| table.place(number)) {
-            table.sessions.remove(at);
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.table().sessions.len() >= self.most
-    }
-}
-
-impl Table {
-    fn place(&self, number: u128) -> Result<usize, usize> {
-        self.sessions
-            .binary_search_by_key(&number, |(number, _)| *number)
-    }
-
-    fn get(&self, number: u128) -> Option<Arc<Session>> {
-        let at = self.place(number).ok()?;
-        Some(self.sessions[at].1.clone())
     }
 }
 
@@ -206,13 +99,13 @@ impl Session {
     }
 
     /// A session whose client has a stream open, or waits for an answer, is in use.
-    fn is_idle(&self, idle: Duration) -> bool {
+    pub(super) fn is_idle(&self, idle: Duration) -> bool {
         let busy = self.peer.inflight.len() > 0 || self.peer.feed.is_watched();
         !busy && self.touched().elapsed() >= idle
     }
 
     /// Aborts what runs, and ends the streams. Handlers run to their ends; nothing of them leaves.
-    fn end(&self, endpoint: &Inner) {
+    pub(super) fn end(&self, endpoint: &Inner) {
         // The responses that carry the streams find that they do no more, and keep nothing.
         self.listening().turn += 1;
         for call in self.peer.inflight.calls() {
@@ -289,18 +182,10 @@ pub(super) fn begin(
         let error = RpcError::invalid_request("Invalid request: already initialized");
         return refused(Some(&request.id), Refusal::new(400, error));
     }
-    let too_many = || {
-        let error = RpcError::new(RpcError::INTERNAL_ERROR, "Too many sessions");
-        Refusal::new(503, error)
-    };
-    sessions.sweep(endpoint, SWEEP.min(sessions.idle));
-    if sessions.is_full() {
-        sessions.sweep(endpoint, Duration::ZERO);
-        if sessions.is_full() {
-            return refused(Some(&request.id), too_many());
-        }
+    if !sessions.has_room(endpoint) {
+        return refused(Some(&request.id), too_many());
     }
-    let name = match new_id() {
+    let name = match sessions::new_id() {
         Ok(name) => name,
         Err(err) => {
             log::error!("no random bytes for a session: {err}");
@@ -320,6 +205,12 @@ pub(super) fn begin(
     response
 }
 
+#[cold]
+fn too_many() -> Refusal {
+    let error = RpcError::new(RpcError::INTERNAL_ERROR, "Too many sessions");
+    Refusal::new(503, error)
+}
+
 fn shake_hands(
     peer: &Arc<Peer>,
     accepts: Accepts,
@@ -330,37 +221,6 @@ fn shake_hands(
         Intake::Answer(answer) => whole(accepts, answer.status, answer.body),
         Intake::Silent | Intake::Call(_) => anonymous(500, RpcError::internal()),
     }
-}
-
-/// 128 random bits: nobody guesses another's.
-fn new_id() -> io::Result<String> {
-    let bytes = random::bytes::<16>()?;
-    let mut name = String::with_capacity(32);
-    for byte in bytes {
-        for digit in [usize::from(byte >> 4), usize::from(byte & 15)] {
-            name.push_str(&DIGITS[digit..=digit]);
-        }
-    }
-    Ok(name)
-}
-
-const DIGITS: &str = "0123456789abcdef";
-
-/// The number that a name is; `None` for what is no name of ours.
-fn number(id: &str) -> Option<u128> {
-    if id.len() != 32 {
-        return None;
-    }
-    let mut number = 0;
-    for byte in id.bytes() {
-        let digit = match byte {
-            b'0'..=b'9' => byte - b'0',
-            b'a'..=b'f' => byte - b'a' + 10,
-            _ => return None,
-        };
-        number = number << 4 | u128::from(digit);
-    }
-    Some(number)
 }
 
 /// Finds the session of a GET or DELETE, which is nothing without one.
@@ -378,7 +238,7 @@ fn find_named(endpoint: &Inner, head: &Head<'_>) -> Result<Arc<Session>, Box<Res
 
 /// Serves GET: the stream of messages that belong to no request, or the rest of a stream that broke.
 pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Response<Body> {
-    if !accepts(head.headers).stream {
+    if !Accepts::read(head.headers).stream {
         return plain(
             StatusCode::NOT_ACCEPTABLE,
             "the client must accept text/event-stream\n",
@@ -402,7 +262,7 @@ pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Resp
     listening.log = log;
     let turn = listening.turn;
     drop(listening);
-    messages(endpoint, session, turn, first)
+    messages::response(endpoint, session, turn, first)
 }
 
 /// Serves DELETE.
@@ -418,89 +278,4 @@ pub(super) fn end(endpoint: &Inner, head: &Head<'_>) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     response
-}
-
-/// A response that carries the messages of a session from now on.
-pub(super) fn messages(
-    endpoint: &Inner,
-    session: Arc<Session>,
-    turn: u64,
-    mut first: Vec<u8>,
-) -> Response<Body> {
-    // The response before this one looks again, and finds that it is the newest no more.
-    session.peer.feed.nudge();
-    if first.is_empty() {
-        // Clients learn that the stream stands.
-        first.extend_from_slice(sse::COMMENT);
-    }
-    sse::response(Body::stream(Messages {
-        session,
-        turn,
-        first,
-        pulse: Pulse::new(endpoint.keep_alive),
-        closed: endpoint.server.closed().aborted(),
-    }))
-}
-
-/// The messages of a session, as events.
-struct Messages {
-    session: Arc<Session>,
-    turn: u64,
-    first: Vec<u8>,
-    pulse: Pulse,
-    closed: Wait,
-}
-
-impl Stream for Messages {
-    type Item = io::Result<Vec<u8>>;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
-        let mut out = std::mem::take(&mut this.first);
-        let mut ended = Pin::new(&mut this.closed).poll(cx).is_ready();
-        let mut listening = this.session.listening();
-        ended |= listening.turn != this.turn;
-        while !ended {
-            match this.session.peer.feed.poll_message(cx) {
-                Poll::Ready(Some(message)) => listening.push(&mut out, &message),
-                Poll::Ready(None) => ended = true,
-                Poll::Pending => break,
-            }
-        }
-        drop(listening);
-        if !out.is_empty() {
-            return Poll::Ready(Some(Ok(out)));
-        }
-        if ended {
-            return Poll::Ready(None);
-        }
-        this.pulse
-            .poll(cx)
-            .map(|()| Some(Ok(sse::COMMENT.to_vec())))
-    }
-}
-
-impl Drop for Messages {
-    fn drop(&mut self) {
-        self.session.touch();
-        if self.session.listening().turn == self.turn {
-            self.session.peer.feed.forget();
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    // R113, R114, R325
-    #[test]
-    fn names_of_sessions_are_128_random_bits_in_visible_characters() {
-        let names: std::collections::HashSet<_> = (0..1000).map(|_| new_id().unwrap()).collect();
-        assert_eq!(names.len(), 1000);
-        for name in names {
-            assert_eq!(name.len(), 32);
-            assert!(name.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        }
-    }
 }

@@ -11,8 +11,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 
 use super::Body;
 use super::flow::Carrier;
+use super::guard::Guard;
 use super::headers::add;
-use super::post::Guard;
 use crate::server::outlet::Next;
 use crate::signal::{Reason, Signal, Wait};
 

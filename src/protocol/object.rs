@@ -200,54 +200,32 @@ impl<T: Serialize> Optional for Vec<T> {
     }
 }
 
-/// Types whose default says nothing.
-macro_rules! left_out_by_default {
-    ($($ty:ty,)*) => {
-        $(
-            impl $crate::protocol::object::Optional for $ty {
-                type Value = Self;
+/// Types of which a value may say nothing: by its looks if a test is given, else where it is the default.
+macro_rules! left_out {
+    ($ty:ty) => {
+        $crate::protocol::object::left_out! { $ty, |value| *value == Self::default() }
+    };
+    ($ty:ty, |$value:ident| $is_nothing:expr) => {
+        impl $crate::protocol::object::Optional for $ty {
+            type Value = Self;
 
-                fn get(&self) -> Option<&Self> {
-                    (*self != Self::default()).then_some(self)
-                }
-
-                fn from_value(value: Self) -> Self {
-                    value
-                }
+            fn get(&self) -> Option<&Self> {
+                let $value = self;
+                (!$is_nothing).then_some(self)
             }
-        )*
+
+            fn from_value(value: Self) -> Self {
+                value
+            }
+        }
     };
 }
 
-pub(crate) use left_out_by_default;
+pub(crate) use left_out;
 
-left_out_by_default! {
-    bool,
-}
-
-/// Maps that say nothing when they are empty.
-macro_rules! left_out_when_empty {
-    ($($ty:ty,)*) => {
-        $(
-            impl Optional for $ty {
-                type Value = Self;
-
-                fn get(&self) -> Option<&Self> {
-                    (!self.is_empty()).then_some(self)
-                }
-
-                fn from_value(value: Self) -> Self {
-                    value
-                }
-            }
-        )*
-    };
-}
-
-left_out_when_empty! {
-    Map<String, Value>,
-    std::collections::BTreeMap<String, String>,
-}
+left_out! { bool }
+left_out! { Map<String, Value>, |map| map.is_empty() }
+left_out! { std::collections::BTreeMap<String, String>, |map| map.is_empty() }
 
 /// Members that must be there.
 pub(crate) mod required {

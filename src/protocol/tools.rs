@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::protocol::content::{Content, Icon};
 use crate::protocol::jsonrpc::json_text;
-use crate::protocol::object::{left_out_by_default, object, setters};
+use crate::protocol::object::{left_out, object, setters};
 
 object! {
     /// Describes a tool to clients (MCP 2026-07-28, server/tools, `Tool`).
@@ -116,9 +116,7 @@ impl ToolAnnotations {
     }
 }
 
-left_out_by_default! {
-    ToolAnnotations,
-}
+left_out! { ToolAnnotations }
 
 object! {
     /// Holds what a call of a tool yields (MCP 2026-07-28, server/tools, `CallToolResult`).

@@ -8,16 +8,16 @@ use async_executor::Executor;
 
 use super::around::{self, Next, Outcome};
 use super::context::Context;
-use super::dispatch::Completer;
 use super::failure::HandlerError;
-use super::methods::Methods;
+use super::hooks::Hooks;
+use super::methods::{Completer, Methods};
 use super::prompts::Prompt;
 use super::registry::{Item, Registry};
 use super::resources::{Resource, ResourceTemplate};
 use super::seal::Seal;
 use super::tools::Tool;
 use super::work::{Work, work};
-use super::{Cancelled, Failure, Hooks, Inner, List, Progressed, Server};
+use super::{Cancelled, Failure, Inner, List, Progressed, Server};
 use crate::Error;
 use crate::era::{Lists, Offers, Reply, Stamp};
 use crate::protocol::{Cache, Completion, CompletionRequest, Implementation};
@@ -37,16 +37,14 @@ use crate::random;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest message that is read, in bytes. Default: 4 MiB.
+    /// The largest message that is read, in bytes; at least 1. Default: 4 MiB.
     pub message_bytes: usize,
-    /// How many requests of one connection, or of one session, run at a time. Default: 1024.
+    /// How many requests of one connection, or of one session, run at a time; at least 1. Default: 1024.
     ///
-    /// Requests over HTTP outside of sessions count together, against 64 times this number.
-    ///
-    /// Of one batch (2025-03-26) as many requests are served, as long as what is answered at once is no more than
-    /// [`message_bytes`](Self::message_bytes); the others are refused.
+    /// Requests over HTTP outside of sessions count together, against 64 times this number. An array of messages
+    /// (2025-03-26) holds no more than this many.
     pub calls_per_peer: usize,
-    /// How many entries one page of a list holds. Default: 1000.
+    /// How many entries one page of a list holds; at least 1. Default: 1000.
     pub page_size: usize,
     /// How many subscriptions of modern clients are open at a time, over all of them. Default: 1024.
     pub subscriptions: usize,
@@ -59,8 +57,8 @@ pub struct Limits {
     /// How much time lies between two reports of progress of one call that are sent. Of those between only the last one
     /// is kept, and precedes the next or the answer. Default: none, every report is sent.
     pub progress_interval: Duration,
-    /// How many log messages of one call wait for a client that reads slowly. Of more the oldest are left out, and the
-    /// client is told how many. Default: 256.
+    /// How many log messages of one call wait for a client that reads slowly; at least 1. Of more the oldest are left out,
+    /// and the client is told how many. Default: 256.
     pub log_backlog: usize,
     /// How long handlers may still answer after the end of input, or of a connection. Default: 1 s.
     pub grace: Duration,
@@ -78,6 +76,23 @@ impl Default for Limits {
             progress_interval: Duration::ZERO,
             log_backlog: 256,
             grace: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Limits {
+    fn check(&self) -> Result<(), Error> {
+        let least_one = [
+            ("message_bytes", self.message_bytes),
+            ("calls_per_peer", self.calls_per_peer),
+            ("page_size", self.page_size),
+            ("log_backlog", self.log_backlog),
+        ];
+        match least_one.iter().find(|(_, limit)| *limit == 0) {
+            Some((name, _)) => Err(Error::definition(format!(
+                "the limit `{name}` must be at least 1"
+            ))),
+            None => Ok(()),
         }
     }
 }
@@ -326,7 +341,8 @@ impl Builder {
 
     /// Is told of every unexpected failure of a handler, unless its request had been cancelled before.
     ///
-    /// If it panics, that is logged, and harms no call.
+    /// It is called before the client is answered, where the handler ended, and must not block. If it panics, the log
+    /// says so, and nothing else comes of it.
     pub fn on_error(mut self, on_error: impl Fn(&Failure<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.on_error = Some(Box::new(on_error));
         self
@@ -334,7 +350,8 @@ impl Builder {
 
     /// Is told once of every cancellation that a client sends.
     ///
-    /// If it panics, that is logged, and harms no call.
+    /// It is called where messages are read, after the signal of the request has fired, and must not block. If it
+    /// panics, the log says so, and nothing else comes of it.
     pub fn on_cancelled(
         mut self,
         on_cancelled: impl Fn(&Cancelled<'_>) + Send + Sync + 'static,
@@ -345,7 +362,8 @@ impl Builder {
 
     /// Is told of progress that legacy clients report on what they were asked.
     ///
-    /// If it panics, that is logged, and harms no call.
+    /// It is called where messages are read, and must not block. If it panics, the log says so, and nothing else comes
+    /// of it.
     pub fn on_progress(
         mut self,
         on_progress: impl Fn(&Progressed<'_>) + Send + Sync + 'static,
@@ -362,19 +380,11 @@ impl Builder {
     /// [`state_keys`](Self::state_keys) it may also be that the operating system has no random bytes.
     pub fn build(self) -> Result<Server, Error> {
         let limits = self.limits;
-        if limits.page_size == 0 {
-            return Err(Error::definition("a page must hold at least one entry"));
-        }
-        if limits.calls_per_peer == 0 || limits.message_bytes == 0 {
-            return Err(Error::definition("the limits leave no room for any call"));
-        }
-        if limits.log_backlog == 0 {
-            return Err(Error::definition(
-                "the limits leave no room for any log message",
-            ));
-        }
+        limits.check()?;
         if self.deadline.is_some_and(|deadline| deadline.is_zero()) {
-            return Err(Error::definition("the deadline of zero leaves no time"));
+            return Err(Error::definition(
+                "the server's deadline of zero leaves no time",
+            ));
         }
         let seal = seal(&self.state_keys, self.state_lifetime)?;
         let changing = self.changing;

@@ -84,63 +84,12 @@ pub(crate) struct Call {
     pub(super) outlet: Outlet,
 }
 
-/// How a call is to be begun.
-pub(crate) struct Begin {
-    pub(crate) key: Id,
-    pub(crate) id: Id,
-    pub(crate) version: Version,
-    pub(crate) method: Method,
-    pub(crate) subject: Arc<str>,
-    pub(crate) progress_token: Option<ProgressToken>,
-    pub(crate) log_level: Option<LogLevel>,
-    pub(crate) meta: Option<Box<RawValue>>,
-    pub(crate) asks: Asks,
-    /// How long the handler may take.
-    pub(crate) deadline: Option<Duration>,
-    pub(crate) principal: Option<Principal>,
+/// The deadline of a call whose handler may take this long.
+pub(super) fn deadline(limit: Duration) -> Deadline {
+    Deadline::after(limit).named(DEADLINE)
 }
 
 impl Call {
-    pub(crate) fn new(peer: Arc<Peer>, begin: Begin, caller: &Signal) -> Arc<Self> {
-        let controller = Controller::new();
-        let deadline = begin
-            .deadline
-            .map(|deadline| Deadline::after(deadline).named(DEADLINE));
-        let signal = controller.signal().any(caller).any(deadline);
-        let Begin {
-            key,
-            id,
-            version,
-            method,
-            subject,
-            progress_token,
-            log_level,
-            meta,
-            asks,
-            principal,
-            ..
-        } = begin;
-        let (started, outlet) = (Instant::now(), Outlet::default());
-        Arc::new(Self {
-            key,
-            id,
-            peer,
-            version,
-            method,
-            subject,
-            controller,
-            signal,
-            progress_token,
-            log_level,
-            meta,
-            started,
-            asks,
-            deadline,
-            principal,
-            outlet,
-        })
-    }
-
     /// Takes the outcome of the handler: the one place from which an answer leaves.
     pub(crate) fn settle(self: &Arc<Self>, outcome: Result<Reply, HandlerError>) {
         if self.is_open() {

@@ -9,6 +9,7 @@ use log::Level;
 
 use super::call::Call;
 use super::failure::{HandlerError, Kind};
+use super::hooks::tell;
 use crate::era::Reply;
 use crate::protocol::jsonrpc::{Id, RpcError, excerpt};
 use crate::protocol::{Content, ToolResult};
@@ -51,16 +52,23 @@ pub(crate) fn refused(method: &str, id: &Id, error: &RpcError) {
 /// Tells how a handler ended whose client still gets an answer.
 pub(super) fn ended(call: &Call, outcome: &Result<Reply, HandlerError>) {
     if is_wanted() {
-        let (end, why) = match outcome {
-            Ok(Reply::Tool(result)) if result.is_error => ("failed", first_text(result).to_owned()),
-            Ok(reply) if reply.is_question() => ("asked", String::new()),
-            Ok(_) => ("answered", String::new()),
-            Err(error) if call.is_late() && matches!(*error.0, Kind::Unexpected(_)) => {
-                ("late", error.to_string())
-            }
-            Err(error) => ("failed", error.to_string()),
-        };
-        write(call, end, &why);
+        // What formats the author's error is the author's.
+        tell(&|| {
+            let (end, why) = how(call, outcome);
+            write(call, end, &why);
+        });
+    }
+}
+
+fn how(call: &Call, outcome: &Result<Reply, HandlerError>) -> (&'static str, String) {
+    match outcome {
+        Ok(Reply::Tool(result)) if result.is_error => ("failed", first_text(result).to_owned()),
+        Ok(reply) if reply.is_question() => ("asked", String::new()),
+        Ok(_) => ("answered", String::new()),
+        Err(error) if call.is_late() && matches!(*error.0, Kind::Unexpected(_)) => {
+            ("late", error.to_string())
+        }
+        Err(error) => ("failed", error.to_string()),
     }
 }
 

@@ -7,8 +7,17 @@ mod completion;
 mod prompts;
 mod resources;
 
-use super::dispatch::{Arrival, Intake, Terms};
+use std::sync::Arc;
+
+use super::arrival::{Arrival, Terms};
+use super::context::Context;
+use super::dispatch::Intake;
+use super::work::Work;
 use crate::era::Refusal;
+use crate::protocol::CompletionRequest;
+
+/// The author's function that completes arguments.
+pub(crate) type Completer = Arc<dyn Fn(CompletionRequest, Context) -> Work + Send + Sync>;
 
 /// Serves the methods of one kind.
 pub(super) type Serve = fn(&Arrival<'_>, Terms) -> Result<Intake, Refusal>;

@@ -138,21 +138,22 @@ impl Peer {
             }
     }
 
-    /// Subscribes a legacy client to a resource. Refuses if there are too many.
-    pub(crate) fn subscribe(&self, uri: String) -> bool {
+    /// Subscribes a legacy client to a resource. Refuses too many, and tells how many of what that is.
+    pub(crate) fn subscribe(&self, uri: String) -> Result<(), (usize, &'static str)> {
         let mut told = self.told();
-        match told.place(&uri) {
-            Ok(_) => true,
-            Err(place) => {
-                let bytes = told.bytes.saturating_add(uri.len());
-                let room = told.resources.len() < MOST_RESOURCES && bytes <= MOST_ADDRESSES;
-                if room {
-                    told.bytes = bytes;
-                    told.resources.insert(place, uri);
-                }
-                room
-            }
+        let Err(place) = told.place(&uri) else {
+            return Ok(());
+        };
+        if told.resources.len() == MOST_RESOURCES {
+            return Err((MOST_RESOURCES, ""));
         }
+        let bytes = told.bytes.saturating_add(uri.len());
+        if bytes > MOST_ADDRESSES {
+            return Err((MOST_ADDRESSES, " bytes of addresses"));
+        }
+        told.bytes = bytes;
+        told.resources.insert(place, uri);
+        Ok(())
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {

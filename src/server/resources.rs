@@ -12,6 +12,7 @@ use super::work::{Work, work};
 use crate::Error;
 use crate::era::Reply;
 use crate::protocol::jsonrpc::json_text;
+use crate::protocol::uri::is_scheme;
 use crate::protocol::uri_template::UriTemplate;
 use crate::protocol::{
     ReadResult, ResourceContents, ResourceInfo, ResourceTemplateInfo, meta_keys,
@@ -75,14 +76,6 @@ impl Resource {
     pub(crate) fn read(&self, uri: String, cx: Context) -> Work {
         (self.read)(uri, Variables::new(), cx)
     }
-}
-
-/// RFC 3986 §3.1.
-fn is_scheme(scheme: &str) -> bool {
-    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
-        && scheme
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
 impl ResourceTemplate {

@@ -135,10 +135,12 @@ impl Drop for Running {
 #[cold]
 #[inline(never)]
 pub(super) fn panicked(panic: &(dyn Any + Send)) -> HandlerError {
+    HandlerError::broken(format!("the handler panicked: {}", text_of(panic)))
+}
+
+#[cold]
+pub(super) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    HandlerError::broken(format!(
-        "the handler panicked: {}",
-        text.unwrap_or("no message")
-    ))
+    text.unwrap_or("no message")
 }

@@ -19,11 +19,10 @@ use crate::protocol::subscriptions::SubscriptionFilter;
 use crate::signal::Reason;
 
 /// How many resources one subscription, or one legacy session, may name.
-pub(crate) const MOST_RESOURCES: usize = 1024;
+pub(super) const MOST_RESOURCES: usize = 1024;
 
-/// How many bytes the addresses of resources may take that one legacy session has subscribed to. It keeps them without
-/// any request that is open.
-pub(crate) const MOST_ADDRESSES: usize = 256 * 1024;
+/// How many bytes their addresses may take in all. They are kept for as long as it is open.
+pub(super) const MOST_ADDRESSES: usize = 256 * 1024;
 
 /// Something that clients may be told of.
 #[derive(Clone, Copy, Debug)]
@@ -183,9 +182,16 @@ fn honour(offers: &Offers, wanted: SubscriptionFilter) -> SubscriptionFilter {
 /// Serves `subscriptions/listen`: the call stays open, and no handler runs.
 pub(super) fn listen(call: &Arc<Call>, wanted: SubscriptionFilter) -> Result<(), RpcError> {
     let server = &call.peer.server;
-    if wanted.resource_subscriptions.len() > MOST_RESOURCES {
-        let message = format!("Too many resources in one subscription: at most {MOST_RESOURCES}");
-        return Err(RpcError::invalid_params(message));
+    let resources = &wanted.resource_subscriptions;
+    let too_many = |most, of_what| {
+        let text = format!("Too many resources in one subscription: at most {most}{of_what}");
+        Err(RpcError::invalid_params(text))
+    };
+    if resources.len() > MOST_RESOURCES {
+        return too_many(MOST_RESOURCES, "");
+    }
+    if resources.iter().map(String::len).sum::<usize>() > MOST_ADDRESSES {
+        return too_many(MOST_ADDRESSES, " bytes of addresses");
     }
     let honoured = honour(&server.offers, wanted);
     server

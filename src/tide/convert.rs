@@ -59,12 +59,7 @@ pub(super) fn request_in(
     let address = address(&parts.uri, &parts.headers);
     let url = addresses.parse(address).ok_or(400_u16)?;
     let mut request = types::Request::new(method, url);
-    for (name, value, first) in values(&parts.headers) {
-        match first {
-            true => drop(request.insert_header(name, value)),
-            false => request.append_header(name, value),
-        }
-    }
+    put(request.as_mut(), &parts.headers);
     if !body.is_empty() {
         request.set_body(body);
     }
@@ -78,17 +73,22 @@ pub(super) fn request_in(
     Ok(request)
 }
 
-/// The names and values that `http-types` can hold, and which are the first of their name.
+/// Brings in the names and values that `http-types` can hold.
 ///
 /// A value beyond ASCII stays in the original alone. It is looked for here, since an error of `http-types` takes a
 /// backtrace.
-fn values(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str, bool)> {
-    headers.keys().flat_map(|name| {
+fn put(into: &mut types::Headers, headers: &HeaderMap) {
+    for name in headers.keys() {
         let values = headers.get_all(name).iter();
         let values = values.filter_map(|value| ascii(value.as_bytes()));
-        let all = values.enumerate();
-        all.map(|(at, value)| (name.as_str(), value, at == 0))
-    })
+        for (at, value) in values.enumerate() {
+            // The first one takes the place of what `http-types` has guessed.
+            match at {
+                0 => drop(into.insert(name.as_str(), value)),
+                _ => into.append(name.as_str(), value),
+            }
+        }
+    }
 }
 
 fn ascii(value: &[u8]) -> Option<&str> {
@@ -141,7 +141,7 @@ pub(super) async fn request_out(
             http::Method::from_str(request.method().as_ref())
                 .map_err(|_| types::StatusCode::NotImplemented)?,
             request.url().path().parse().unwrap_or_default(),
-            headers_out(request),
+            take(request.as_ref()),
         ),
     };
     let taken = request.take_body();
@@ -168,9 +168,10 @@ pub(super) async fn request_out(
 /// The most that is read of a body. The endpoint has its own limit below it.
 const BODY: u64 = 256 * 1024 * 1024;
 
-fn headers_out(request: &types::Request) -> HeaderMap {
+/// Takes out the names and values.
+fn take(from: &types::Headers) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    for (name, values) in request.iter() {
+    for (name, values) in from.iter() {
         for value in values {
             let name = HeaderName::from_bytes(name.as_str().as_bytes());
             if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value.as_str())) {
@@ -195,13 +196,7 @@ pub(super) fn response_in(response: Response<Body>, ours: bool) -> types::Respon
             Err(body) => response.set_body(types::Body::from_reader(Reader::new(body), None)),
         }
     }
-    for (name, value, first) in values(&parts.headers) {
-        // The first one takes the place of what `http-types` has guessed.
-        match first {
-            true => drop(response.insert_header(name, value)),
-            false => response.append_header(name, value),
-        }
-    }
+    put(response.as_mut(), &parts.headers);
     response
 }
 
@@ -212,14 +207,7 @@ pub(super) async fn response_out(mut response: types::Response) -> Response<Body
         .get::<Passed>()
         .and_then(|passed| passed.0.lock().ok()?.take());
     let mut translated = status(response.status() as u16);
-    for (name, values) in response.iter() {
-        for value in values {
-            let name = HeaderName::from_bytes(name.as_str().as_bytes());
-            if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value.as_str())) {
-                translated.headers_mut().append(name, value);
-            }
-        }
-    }
+    *translated.headers_mut() = take(response.as_ref());
     let body = response.take_body();
     *translated.body_mut() = match passed.filter(|_| body.is_empty() == Some(true)) {
         Some(passed) => passed,

@@ -219,19 +219,19 @@ fn mistakes_in_resources_and_prompts_are_refused() {
 fn mistakes_in_settings_are_refused() {
     refused(
         builder().limits(limits(|limits| limits.page_size = 0)),
-        "a page must hold at least one entry",
+        "the limit `page_size` must be at least 1",
     );
     refused(
         builder().limits(limits(|limits| limits.calls_per_peer = 0)),
-        "the limits leave no room for any call",
+        "the limit `calls_per_peer` must be at least 1",
     );
     refused(
         builder().limits(limits(|limits| limits.message_bytes = 0)),
-        "the limits leave no room for any call",
+        "the limit `message_bytes` must be at least 1",
     );
     refused(
         builder().deadline(Duration::ZERO),
-        "the deadline of zero leaves no time",
+        "the server's deadline of zero leaves no time",
     );
     refused(
         builder().state_keys(["short"]),

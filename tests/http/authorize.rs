@@ -138,11 +138,7 @@ fn a_session_is_served_to_the_one_that_opened_it_alone() {
             .await;
         let session = reply.header("mcp-session-id").unwrap().to_owned();
         let call = Req::legacy_play(&session, "1");
-        let mut exchange = serving.send(&call.clone().by("ada")).await;
-        let playing = stage.playing().await;
-        playing.progress(1);
-        exchange.head().await;
-        exchange.piece().await.unwrap();
+        let (mut exchange, playing) = stage.streaming(serving, &call.clone().by("ada")).await;
 
         let note =
             r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;

@@ -59,11 +59,7 @@ fn a_hang_up_while_streaming_fires_the_signal() {
             if what == "modern, JSON alone" {
                 continue;
             }
-            let mut exchange = serving.send(&request).await;
-            let playing = stage.playing().await;
-            playing.progress(1);
-            exchange.head().await;
-            exchange.piece().await.unwrap();
+            let (exchange, playing) = stage.streaming(serving, &request).await;
             exchange.hang_up();
             assert!(
                 matches!(playing.aborted().await, Reason::Disconnected),
@@ -112,11 +108,7 @@ fn without_sessions_a_hang_up_aborts_and_touches_no_other_call() {
 #[test]
 fn a_client_that_leaves_after_the_answer_has_cancelled_nothing() {
     every_way(async |stage, serving| {
-        let mut exchange = serving.send(&Req::play("1")).await;
-        let playing = stage.playing().await;
-        playing.progress(1);
-        exchange.head().await;
-        exchange.piece().await.unwrap();
+        let (mut exchange, playing) = stage.streaming(serving, &Req::play("1")).await;
         playing.finish("played");
         assert_eq!(
             exchange.piece().await.unwrap(),
@@ -177,11 +169,9 @@ fn a_notification_aborts_the_request_of_its_session_alone_and_ends_its_stream() 
                 open(serving, "2025-11-25").await,
                 open(serving, "2025-11-25").await,
             );
-            let mut streaming = serving.send(&Req::legacy_play(&mine, "1")).await;
-            let streaming_playing = stage.playing().await;
-            streaming_playing.progress(1);
-            streaming.head().await;
-            streaming.piece().await.unwrap();
+            let (mut streaming, streaming_playing) = stage
+                .streaming(serving, &Req::legacy_play(&mine, "1"))
+                .await;
             let waiting = serving.send(&Req::legacy_play(&mine, "2")).await;
             let waiting_playing = stage.playing().await;
             let stranger = serving.send(&Req::legacy_play(&other, "1")).await;

@@ -14,11 +14,7 @@ fn what_ends_within_the_grace_is_answered() {
     every_way(async |stage, serving| {
         let waiting = serving.send(&Req::play("1")).await;
         let waiting_playing = stage.playing().await;
-        let mut streaming = serving.send(&Req::play("2")).await;
-        let streaming_playing = stage.playing().await;
-        streaming_playing.progress(1);
-        streaming.head().await;
-        streaming.piece().await.unwrap();
+        let (mut streaming, streaming_playing) = stage.streaming(serving, &Req::play("2")).await;
         let server = stage.server.clone();
         let closing = smol::spawn(async move { server.close(LONG).await });
         for playing in [&waiting_playing, &streaming_playing] {
@@ -40,11 +36,7 @@ fn what_does_not_end_within_the_grace_is_not() {
     every_way(async |stage, serving| {
         let waiting = serving.send(&Req::play("1")).await;
         let waiting_playing = stage.playing().await;
-        let mut streaming = serving.send(&Req::play("2")).await;
-        let streaming_playing = stage.playing().await;
-        streaming_playing.progress(1);
-        streaming.head().await;
-        streaming.piece().await.unwrap();
+        let (mut streaming, streaming_playing) = stage.streaming(serving, &Req::play("2")).await;
         bounded("the close", stage.server.close(Duration::from_millis(10))).await;
         waiting_playing.gone().await;
         streaming_playing.gone().await;

@@ -540,6 +540,20 @@ impl Stage {
         Endpoint::new(&self.server)
     }
 
+    /// Begins a call that the test plays, and reads its stream up to the first report.
+    pub(crate) async fn streaming(
+        &self,
+        serving: &dyn Serving,
+        request: &Req,
+    ) -> (Exchange, Playing) {
+        let mut exchange = serving.send(request).await;
+        let playing = self.playing().await;
+        playing.progress(1);
+        exchange.head().await;
+        exchange.piece().await.unwrap();
+        (exchange, playing)
+    }
+
     /// Waits until a handler has begun.
     pub(crate) async fn playing(&self) -> Playing {
         bounded("a handler", self.playing.recv()).await.unwrap()
@@ -608,6 +622,17 @@ pub(crate) async fn check(serving: &dyn Serving, rows: &[Row]) {
         }
     }
     assert!(wrong.is_empty(), "{:?}:\n{wrong}", serving.way());
+}
+
+/// Sends each request in every way, and compares what comes.
+pub(crate) fn judge(rows: &[Row]) {
+    every_way(async |_, serving| check(serving, rows).await);
+}
+
+/// A request whose headers differ from its body.
+pub(crate) fn mismatched(what: &'static str, request: Req, why: &str) -> Row {
+    let why = format!("Header mismatch: {why}");
+    (what, request, 400, error("1", -32020, &why))
 }
 
 /// An error answer.

@@ -41,24 +41,39 @@ fn without_claim() -> String {
     )
 }
 
-// legacy.md §16.1, row by row; R54, R55, R57, R58, R98, R115, R116, R117, R118
-#[test]
-fn the_body_decides_the_era_row_by_row() {
+const NOTE: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+const RESPONSE: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+
+fn batch() -> String {
+    format!("[{}]", ping("1"))
+}
+
+fn no_array() -> String {
+    let text = "Invalid request: not an object (batches are not supported)";
+    error("", -32600, text)
+}
+
+fn claimed(method: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{META}}}}}"#)
+}
+
+/// Holds rows against what comes. They may name two sessions: one of 2025-11-25, and one of 2025-03-26.
+///
+/// Numbers in front of a row are those of legacy.md §16.1.
+fn judge_in_sessions(rows: impl Fn(&str, &str) -> Vec<Row>) {
     every_way(async |_, serving| {
         let session = open(serving, "2025-11-25").await;
         let old = open(serving, "2025-03-26").await;
-        let batch = format!("[{}]", ping("1"));
-        let refused = error(
-            "",
-            -32600,
-            "Invalid request: not an object (batches are not supported)",
-        );
-        let response = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
-        let claimed = |method: &str| {
-            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{META}}}}}"#)
-        };
-        let note = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-        let rows = vec![
+        check(serving, &rows(&session, &old)).await;
+    });
+}
+
+// R115, R116
+#[test]
+fn who_names_no_session_or_one_that_is_no_more_is_refused() {
+    judge_in_sessions(|_, _| {
+        vec![
             (
                 "1 GET without a session",
                 Req::new("GET").with("accept", "text/event-stream"),
@@ -71,57 +86,111 @@ fn the_body_decides_the_era_row_by_row() {
                 400,
                 missing(""),
             ),
+            ("8 neither", Req::post(ping("1")), 400, missing("1")),
             (
-                "2 not JSON",
-                Req::legacy(&session, "{"),
+                "8 neither, unknown method",
+                Req::post(ping("1").replace("ping", "x")),
                 400,
-                error("", -32700, "Parse error: EOF while parsing an object"),
+                missing("1"),
+            ),
+            ("11 without a session", Req::post(NOTE), 400, missing("")),
+            (
+                "11 in a session that is no more",
+                Req::legacy("gone", NOTE),
+                404,
+                gone(""),
             ),
             (
+                "session that never was",
+                Req::legacy("never", &ping("1")),
+                404,
+                gone("1"),
+            ),
+        ]
+    });
+}
+
+// R98
+#[test]
+fn an_array_is_served_in_a_session_of_2025_03_26_and_refused_elsewhere() {
+    judge_in_sessions(|session, old| {
+        vec![
+            (
                 "3 batch of 2025-03-26",
-                Req::legacy(&old, &batch),
+                Req::legacy(old, &batch()),
                 200,
                 format!("[{}]", pong("1")),
             ),
             (
                 "3 batch of 2025-11-25",
-                Req::legacy(&session, &batch),
+                Req::legacy(session, &batch()),
                 400,
-                refused.clone(),
+                no_array(),
             ),
             (
                 "3 batch without a session",
-                Req::post(&*batch),
+                Req::post(batch()),
                 400,
-                refused.clone(),
+                no_array(),
             ),
             (
                 "3 batch with a claim in it",
-                Req::legacy(&old, &format!("[{}]", claimed("tools/list"))),
+                Req::legacy(old, &format!("[{}]", claimed("tools/list"))),
                 400,
-                refused.clone(),
+                no_array(),
             ),
-            (
-                "3 empty batch",
-                Req::legacy(&old, "[]"),
-                400,
-                refused.clone(),
-            ),
+            ("3 empty batch", Req::legacy(old, "[]"), 400, no_array()),
+        ]
+    });
+}
+
+// R65, R66
+#[test]
+fn responses_and_notifications_are_accepted_without_a_body_or_refused() {
+    judge_in_sessions(|session, _| {
+        vec![
             (
                 "4 response in a session",
-                Req::legacy(&session, response),
+                Req::legacy(session, RESPONSE),
                 202,
                 String::new(),
             ),
             (
                 "4 response without one",
-                Req::post(response),
+                Req::post(RESPONSE),
                 400,
                 error("", -32600, "Invalid request: a response to nothing"),
             ),
             (
+                "10 modern notification",
+                Req::post(NOTE).with("mcp-protocol-version", VERSION),
+                202,
+                String::new(),
+            ),
+            (
+                "11 legacy notification",
+                Req::legacy(session, NOTE),
+                202,
+                String::new(),
+            ),
+            (
+                "11 with a bad version",
+                Req::legacy(session, NOTE).with("mcp-protocol-version", "abc"),
+                400,
+                unsupported("abc").replace("\"id\":1,", ""),
+            ),
+        ]
+    });
+}
+
+// R54, R57, R58
+#[test]
+fn a_claim_in_the_body_makes_a_message_modern_and_a_header_alone_is_none() {
+    judge_in_sessions(|session, _| {
+        vec![
+            (
                 "5 initialize with a claim",
-                Req::modern(&claimed("initialize")).with("mcp-session-id", &session),
+                Req::modern(&claimed("initialize")).with("mcp-session-id", session),
                 404,
                 error("1", -32601, "Method not found: initialize"),
             ),
@@ -139,7 +208,7 @@ fn the_body_decides_the_era_row_by_row() {
             ),
             (
                 "7 modern header, no claim, in a session",
-                Req::legacy(&session, &ping("1")).with("mcp-protocol-version", VERSION),
+                Req::legacy(session, &ping("1")).with("mcp-protocol-version", VERSION),
                 400,
                 without_claim(),
             ),
@@ -149,82 +218,67 @@ fn the_body_decides_the_era_row_by_row() {
                 400,
                 without_claim(),
             ),
+        ]
+    });
+}
+
+// R117, R118
+#[test]
+fn any_version_of_the_era_goes_with_a_session_and_no_other() {
+    judge_in_sessions(|session, _| {
+        vec![
             (
                 "8 session alone",
-                Req::legacy(&session, &ping("1")),
+                Req::legacy(session, &ping("1")),
                 200,
                 pong("1"),
             ),
             (
                 "8 session and version",
-                Req::legacy(&session, &ping("1")).with("mcp-protocol-version", "2025-11-25"),
+                Req::legacy(session, &ping("1")).with("mcp-protocol-version", "2025-11-25"),
                 200,
                 pong("1"),
             ),
             (
                 "8 session and another version of the era",
-                Req::legacy(&session, &ping("1")).with("mcp-protocol-version", "2025-06-18"),
+                Req::legacy(session, &ping("1")).with("mcp-protocol-version", "2025-06-18"),
                 200,
                 pong("1"),
             ),
-            ("8 neither", Req::post(ping("1")), 400, missing("1")),
-            (
-                "8 neither, unknown method",
-                Req::post(ping("1").replace("ping", "x")),
-                400,
-                missing("1"),
-            ),
             (
                 "9 a version that never was",
-                Req::legacy(&session, &ping("1")).with("mcp-protocol-version", "2025-01-01"),
+                Req::legacy(session, &ping("1")).with("mcp-protocol-version", "2025-01-01"),
                 400,
                 unsupported("2025-01-01"),
             ),
             (
                 "9 no version at all",
-                Req::legacy(&session, &ping("1")).with("mcp-protocol-version", "abc"),
+                Req::legacy(session, &ping("1")).with("mcp-protocol-version", "abc"),
                 400,
                 unsupported("abc"),
             ),
+        ]
+    });
+}
+
+// R57
+#[test]
+fn in_a_session_what_is_no_json_is_a_400_and_an_unknown_method_a_200() {
+    judge_in_sessions(|session, _| {
+        vec![
             (
-                "10 modern notification",
-                Req::post(note).with("mcp-protocol-version", VERSION),
-                202,
-                String::new(),
-            ),
-            (
-                "11 legacy notification",
-                Req::legacy(&session, note),
-                202,
-                String::new(),
-            ),
-            ("11 without a session", Req::post(note), 400, missing("")),
-            (
-                "11 in a session that is no more",
-                Req::legacy("gone", note),
-                404,
-                gone(""),
-            ),
-            (
-                "11 with a bad version",
-                Req::legacy(&session, note).with("mcp-protocol-version", "abc"),
+                "2 not JSON",
+                Req::legacy(session, "{"),
                 400,
-                unsupported("abc").replace("\"id\":1,", ""),
+                error("", -32700, "Parse error: EOF while parsing an object"),
             ),
             (
                 "unknown method is a 200",
-                Req::legacy(&session, &ping("1").replace("ping", "x")),
+                Req::legacy(session, &ping("1").replace("ping", "x")),
                 200,
                 error("1", -32601, "Method not found: x"),
             ),
-            (
-                "session that never was",
-                Req::legacy("never", &ping("1")),
-                404,
-                gone("1"),
-            ),
-        ];
-        check(serving, &rows).await;
+        ]
     });
 }
 
@@ -444,6 +498,32 @@ fn batches_of_2025_03_26_are_served_element_by_element() {
 }
 
 // failures.md: a client that sends `id: 1` every time
+#[test]
+fn an_array_of_more_messages_than_calls_may_run_is_refused() {
+    let tight = || {
+        Stage::with(|builder| {
+            let mut limits = Limits::default();
+            limits.calls_per_peer = 2;
+            builder.limits(limits)
+        })
+    };
+    every_way_with(tight, Stage::endpoint, async |_, serving| {
+        let session = open(serving, "2025-03-26").await;
+        let served = format!("[{},{}]", pong("1"), pong("2"));
+        let long = error(
+            "",
+            -32600,
+            "Invalid request: an array of more than 2 messages",
+        );
+        let two = format!("[{},{}]", ping("1"), ping("2"));
+        let rows = [
+            ("two", Req::legacy(&session, &two), 200, served),
+            ("three", Req::legacy(&session, "[1,1,1]"), 400, long),
+        ];
+        check(serving, &rows).await;
+    });
+}
+
 #[test]
 fn equal_ids_in_one_session_each_get_their_own_answer() {
     every_way(async |stage, serving| {

@@ -2,96 +2,93 @@
 
 use crate::common::*;
 
-fn mismatch(why: &str) -> String {
-    error("1", -32020, &format!("Header mismatch: {why}"))
+/// A request that is served, with the text of its result.
+fn served(what: &'static str, request: Req, text: &str) -> Row {
+    (what, request, 200, said("1", text))
 }
 
-// R75, R78, R79, R80, R81, R82, R83, R84, R93
+fn quick() -> Req {
+    Req::call("1", "quick", "")
+}
+
+// R75, R78, R79, R80, R81, R83, R93
 #[test]
 fn headers_that_mirror_the_body_are_there_once_and_equal() {
-    let good = || Req::call("1", "quick", "");
-    let done = || said("1", "done");
-    let rows = vec![
-        ("all there", good(), 200, done()),
-        (
+    judge(&[
+        served("all there", quick(), "done"),
+        mismatched(
             "no version",
-            good().without("mcp-protocol-version"),
-            400,
-            mismatch("MCP-Protocol-Version is missing, body has '2026-07-28'"),
+            quick().without("mcp-protocol-version"),
+            "MCP-Protocol-Version is missing, body has '2026-07-28'",
         ),
-        (
+        mismatched(
             "another version",
-            good().with("mcp-protocol-version", "2025-11-25"),
-            400,
-            mismatch("MCP-Protocol-Version is '2025-11-25', body has '2026-07-28'"),
+            quick().with("mcp-protocol-version", "2025-11-25"),
+            "MCP-Protocol-Version is '2025-11-25', body has '2026-07-28'",
         ),
-        (
+        mismatched(
             "two versions",
-            good().and("mcp-protocol-version", VERSION),
-            400,
-            mismatch("MCP-Protocol-Version appears twice"),
+            quick().and("mcp-protocol-version", VERSION),
+            "MCP-Protocol-Version appears twice",
         ),
-        (
+        mismatched(
             "no method",
-            good().without("mcp-method"),
-            400,
-            mismatch("Mcp-Method is missing, body has 'tools/call'"),
+            quick().without("mcp-method"),
+            "Mcp-Method is missing, body has 'tools/call'",
         ),
-        (
+        mismatched(
             "the method in capitals",
-            good().with("mcp-method", "TOOLS/CALL"),
-            400,
-            mismatch("Mcp-Method is 'TOOLS/CALL', body has 'tools/call'"),
+            quick().with("mcp-method", "TOOLS/CALL"),
+            "Mcp-Method is 'TOOLS/CALL', body has 'tools/call'",
         ),
-        (
+        mismatched(
             "two methods",
-            good().and("mcp-method", "tools/call"),
-            400,
-            mismatch("Mcp-Method appears twice"),
+            quick().and("mcp-method", "tools/call"),
+            "Mcp-Method appears twice",
         ),
-        (
+        mismatched(
             "no name",
-            good().without("mcp-name"),
-            400,
-            mismatch("Mcp-Name is missing, body has 'quick'"),
+            quick().without("mcp-name"),
+            "Mcp-Name is missing, body has 'quick'",
         ),
-        (
+        mismatched(
             "another name",
-            good().with("mcp-name", "a"),
-            400,
-            mismatch("Mcp-Name is 'a', body has 'quick'"),
+            quick().with("mcp-name", "a"),
+            "Mcp-Name is 'a', body has 'quick'",
         ),
-        (
+        mismatched(
             "two names",
-            good().and("mcp-name", "quick"),
-            400,
-            mismatch("Mcp-Name appears twice"),
+            quick().and("mcp-name", "quick"),
+            "Mcp-Name appears twice",
         ),
-        (
+    ]);
+}
+
+// R82, R84
+#[test]
+fn the_case_of_names_and_the_blanks_around_values_do_not_count() {
+    judge(&[
+        served(
             "names of headers in capitals",
-            good()
+            quick()
                 .without("mcp-method")
                 .with("MCP-METHOD", "tools/call"),
-            200,
-            done(),
+            "done",
         ),
-        (
+        served(
             "names of headers mixed",
-            good().without("mcp-name").with("McP-NaMe", "quick"),
-            200,
-            done(),
+            quick().without("mcp-name").with("McP-NaMe", "quick"),
+            "done",
         ),
-        (
+        served(
             "blanks around the value",
-            good().with("mcp-name", " \t quick\t "),
-            200,
-            done(),
+            quick().with("mcp-name", " \t quick\t "),
+            "done",
         ),
-        (
+        served(
             "blanks around the version",
-            good().with("mcp-protocol-version", "  2026-07-28  "),
-            200,
-            done(),
+            quick().with("mcp-protocol-version", "  2026-07-28  "),
+            "done",
         ),
         (
             "the name on a method that has none is not looked at",
@@ -102,239 +99,142 @@ fn headers_that_mirror_the_body_are_there_once_and_equal() {
             404,
             error("1", -32601, "Method not found: no"),
         ),
-    ];
-    every_way(async |_, serving| check(serving, &rows).await);
+    ]);
 }
 
 // R85, R86, R87
 #[test]
 fn a_name_in_base64_is_decoded_strictly_and_half_a_marker_is_text() {
-    let good = || Req::call("1", "quick", "");
-    let mismatch = |why: &str| super::mirrored::mismatch(why);
-    let bad = mismatch("Mcp-Name is not valid base64");
-    let rows = vec![
-        (
+    judge(&[
+        served(
             "quick",
-            good().with("mcp-name", "=?base64?cXVpY2s=?="),
-            200,
-            said("1", "done"),
+            quick().with("mcp-name", "=?base64?cXVpY2s=?="),
+            "done",
         ),
-        (
+        mismatched(
             "no padding",
-            good().with("mcp-name", "=?base64?cXVpY2s?="),
-            400,
-            bad.clone(),
+            quick().with("mcp-name", "=?base64?cXVpY2s?="),
+            "Mcp-Name is not valid base64",
         ),
-        (
+        mismatched(
             "another alphabet",
-            good().with("mcp-name", "=?base64?cXV!!!k=?="),
-            400,
-            bad.clone(),
+            quick().with("mcp-name", "=?base64?cXV!!!k=?="),
+            "Mcp-Name is not valid base64",
         ),
-        (
+        mismatched(
             "not UTF-8",
-            good().with("mcp-name", "=?base64?/w==?="),
-            400,
-            mismatch("Mcp-Name does not encode UTF-8"),
+            quick().with("mcp-name", "=?base64?/w==?="),
+            "Mcp-Name does not encode UTF-8",
         ),
-        (
+        mismatched(
             "marker in capitals",
-            good().with("mcp-name", "=?BASE64?cXVpY2s=?="),
-            400,
-            mismatch("Mcp-Name is '=?BASE64?cXVpY2s=?=', body has 'quick'"),
+            quick().with("mcp-name", "=?BASE64?cXVpY2s=?="),
+            "Mcp-Name is '=?BASE64?cXVpY2s=?=', body has 'quick'",
         ),
-        (
+        mismatched(
             "prefix alone",
-            good().with("mcp-name", "=?base64?cXVpY2s="),
-            400,
-            mismatch("Mcp-Name is '=?base64?cXVpY2s=', body has 'quick'"),
+            quick().with("mcp-name", "=?base64?cXVpY2s="),
+            "Mcp-Name is '=?base64?cXVpY2s=', body has 'quick'",
         ),
-        (
+        mismatched(
             "suffix alone",
-            good().with("mcp-name", "cXVpY2s=?="),
-            400,
-            mismatch("Mcp-Name is 'cXVpY2s=?=', body has 'quick'"),
+            quick().with("mcp-name", "cXVpY2s=?="),
+            "Mcp-Name is 'cXVpY2s=?=', body has 'quick'",
         ),
-        (
+        mismatched(
             "beyond ASCII",
-            good().with("mcp-name", "größe"),
-            400,
-            mismatch("Mcp-Name holds characters that a header must not"),
+            quick().with("mcp-name", "größe"),
+            "Mcp-Name holds characters that a header must not",
         ),
-    ];
-    every_way(async |_, serving| {
-        check(serving, &rows).await;
-        // A name that half a marker spells is found by it.
-        let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"=?base64?x","_meta":{{{}}}}}}}"#,
-            &META[9..META.len() - 1]
-        );
-        let literal = Req::modern(&body);
-        check(
-            serving,
-            &[(
-                "literal",
-                literal,
-                200,
-                error("1", -32602, "Unknown tool: =?base64?x"),
-            )],
-        )
-        .await;
-        let body = body.replace("=?base64?x", "größe");
-        let encoded = Req::modern(&body).with("mcp-name", "=?base64?Z3LDtsOfZQ==?=");
-        check(
-            serving,
-            &[(
-                "encoded",
-                encoded,
-                200,
-                error("1", -32602, "Unknown tool: größe"),
-            )],
-        )
-        .await;
-    });
+    ]);
 }
 
-// R88, R89, R90, R91, R92
+// R86
 #[test]
-fn mirrored_parameters_equal_the_arguments() {
-    let call =
-        |arguments: &str| Req::call("1", "region", &format!(r#","arguments":{{{arguments}}}"#));
-    let here = || said("1", "here");
-    // The header has nothing to equal; what the schema says of the argument comes after that.
-    let unfit = |why: &str| match cfg!(feature = "validate") {
-        true => said("1", why).replacen("}],", "}],\"isError\":true,", 1),
-        false => here(),
+fn a_name_that_half_a_marker_spells_is_found_by_it() {
+    let called = |name: &str| {
+        Req::modern(&format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}",{META}}}}}"#
+        ))
     };
-    let rows: Vec<Row> = vec![
-        ("nothing", call(""), 200, here()),
+    let unknown = |name: &str| error("1", -32602, &format!("Unknown tool: {name}"));
+    let encoded = called("größe").with("mcp-name", "=?base64?Z3LDtsOfZQ==?=");
+    judge(&[
+        ("literal", called("=?base64?x"), 200, unknown("=?base64?x")),
+        ("encoded", encoded, 200, unknown("größe")),
+    ]);
+}
+
+/// A call of the tool whose arguments are mirrored.
+fn call(arguments: &str) -> Req {
+    Req::call("1", "region", &format!(r#","arguments":{{{arguments}}}"#))
+}
+
+/// The header has nothing to equal; what the schema says of the argument comes after that.
+fn unfit(why: &str) -> String {
+    match cfg!(feature = "validate") {
+        true => said("1", why).replacen("}],", "}],\"isError\":true,", 1),
+        false => said("1", "here"),
+    }
+}
+
+// R90, R91
+#[test]
+fn a_mirrored_parameter_is_there_if_and_only_if_its_argument_is() {
+    judge(&[
+        served("nothing", call(""), "here"),
         (
             "null",
             call(r#""region":null"#),
             200,
             unfit("Invalid argument 'region': null is not of type \\\"string\\\"."),
         ),
-        (
-            "equal",
-            call(r#""region":"eu""#).with("mcp-param-region", "eu"),
-            200,
-            here(),
-        ),
-        (
-            "equal in base64",
-            call(r#""region":" M""#).with("mcp-param-region", "=?base64?IE0=?="),
-            200,
-            here(),
-        ),
-        (
+        mismatched(
             "header missing",
             call(r#""region":"eu""#),
-            400,
-            mismatch("Mcp-Param-Region is missing, body has 'eu'"),
+            "Mcp-Param-Region is missing, body has 'eu'",
         ),
-        (
-            "header differs",
-            call(r#""region":"eu""#).with("mcp-param-region", "us"),
-            400,
-            mismatch("Mcp-Param-Region is 'us', body has 'eu'"),
-        ),
-        (
+        mismatched(
             "argument missing",
             call("").with("mcp-param-region", "eu"),
-            400,
-            mismatch("Mcp-Param-Region is 'eu', body has nothing"),
+            "Mcp-Param-Region is 'eu', body has nothing",
         ),
-        (
+        mismatched(
             "header twice",
             call(r#""region":"eu""#)
                 .with("mcp-param-region", "eu")
                 .and("mcp-param-region", "eu"),
-            400,
-            mismatch("Mcp-Param-Region appears twice"),
+            "Mcp-Param-Region appears twice",
         ),
-        (
-            "number as it is",
-            call(r#""count":42"#).with("mcp-param-count", "42"),
-            200,
-            here(),
-        ),
-        (
-            "number by value",
-            call(r#""count":42"#).with("mcp-param-count", "42.0"),
-            200,
-            here(),
-        ),
-        (
+        served(
             "no text",
             call(r#""region":"""#).with("mcp-param-region", ""),
-            200,
-            here(),
+            "here",
         ),
-        (
+        mismatched(
             "no text without a header",
             call(r#""region":"""#),
-            400,
-            mismatch("Mcp-Param-Region is missing, body has ''"),
+            "Mcp-Param-Region is missing, body has ''",
         ),
-        (
+        served(
             "zero",
             call(r#""count":0"#).with("mcp-param-count", "0"),
-            200,
-            here(),
+            "here",
         ),
-        (
+        mismatched(
             "zero without a header",
             call(r#""count":0"#),
-            400,
-            mismatch("Mcp-Param-Count is missing, body has 0"),
+            "Mcp-Param-Count is missing, body has 0",
         ),
-        (
+        mismatched(
             "false without a header",
             call(r#""flag":false"#),
-            400,
-            mismatch("Mcp-Param-Flag is missing, body has false"),
+            "Mcp-Param-Flag is missing, body has false",
         ),
-        (
+        served(
             "false",
             call(r#""flag":false"#).with("mcp-param-flag", "false"),
-            200,
-            here(),
-        ),
-        (
-            "the number next to one that a float takes for it",
-            call(r#""count":9007199254740993"#).with("mcp-param-count", "9007199254740992"),
-            400,
-            mismatch("Mcp-Param-Count is '9007199254740992', body has 9007199254740993"),
-        ),
-        (
-            "another number",
-            call(r#""count":42"#).with("mcp-param-count", "43"),
-            400,
-            mismatch("Mcp-Param-Count is '43', body has 42"),
-        ),
-        (
-            "no number",
-            call(r#""count":42"#).with("mcp-param-count", "x"),
-            400,
-            mismatch("Mcp-Param-Count is 'x', body has 42"),
-        ),
-        (
-            "true",
-            call(r#""flag":true"#).with("mcp-param-flag", "true"),
-            200,
-            here(),
-        ),
-        (
-            "True",
-            call(r#""flag":true"#).with("mcp-param-flag", "True"),
-            400,
-            mismatch("Mcp-Param-Flag is 'True', body has true"),
-        ),
-        (
-            "nested",
-            call(r#""deep":{"zone":"z"}"#).with("mcp-param-zone", "z"),
-            200,
-            here(),
+            "here",
         ),
         (
             "path that leads nowhere",
@@ -342,20 +242,86 @@ fn mirrored_parameters_equal_the_arguments() {
             200,
             unfit("Invalid argument 'deep': 1 is not of type \\\"object\\\"."),
         ),
-        (
+        served(
             "header of nothing",
             call("").with("mcp-param-other", "größe"),
-            200,
-            here(),
+            "here",
         ),
-        (
+    ]);
+}
+
+// R89, R92
+#[test]
+fn mirrored_parameters_equal_the_arguments() {
+    judge(&[
+        served(
+            "equal",
+            call(r#""region":"eu""#).with("mcp-param-region", "eu"),
+            "here",
+        ),
+        mismatched(
+            "header differs",
+            call(r#""region":"eu""#).with("mcp-param-region", "us"),
+            "Mcp-Param-Region is 'us', body has 'eu'",
+        ),
+        served(
+            "number as it is",
+            call(r#""count":42"#).with("mcp-param-count", "42"),
+            "here",
+        ),
+        served(
+            "number by value",
+            call(r#""count":42"#).with("mcp-param-count", "42.0"),
+            "here",
+        ),
+        mismatched(
+            "the number next to one that a float takes for it",
+            call(r#""count":9007199254740993"#).with("mcp-param-count", "9007199254740992"),
+            "Mcp-Param-Count is '9007199254740992', body has 9007199254740993",
+        ),
+        mismatched(
+            "another number",
+            call(r#""count":42"#).with("mcp-param-count", "43"),
+            "Mcp-Param-Count is '43', body has 42",
+        ),
+        mismatched(
+            "no number",
+            call(r#""count":42"#).with("mcp-param-count", "x"),
+            "Mcp-Param-Count is 'x', body has 42",
+        ),
+        served(
+            "true",
+            call(r#""flag":true"#).with("mcp-param-flag", "true"),
+            "here",
+        ),
+        mismatched(
+            "True",
+            call(r#""flag":true"#).with("mcp-param-flag", "True"),
+            "Mcp-Param-Flag is 'True', body has true",
+        ),
+        served(
+            "nested",
+            call(r#""deep":{"zone":"z"}"#).with("mcp-param-zone", "z"),
+            "here",
+        ),
+    ]);
+}
+
+// R85, R88
+#[test]
+fn a_mirrored_parameter_is_decoded_or_refused_by_its_characters() {
+    judge(&[
+        served(
+            "equal in base64",
+            call(r#""region":" M""#).with("mcp-param-region", "=?base64?IE0=?="),
+            "here",
+        ),
+        mismatched(
             "bytes beyond ASCII",
             call(r#""region":"eu""#).with("mcp-param-region", "é"),
-            400,
-            mismatch("Mcp-Param-Region holds characters that a header must not"),
+            "Mcp-Param-Region holds characters that a header must not",
         ),
-    ];
-    every_way(async |_, serving| check(serving, &rows).await);
+    ]);
 }
 
 // legacy.md §16.3: legacy traffic has no mirrored headers

@@ -115,99 +115,86 @@ fn what_is_no_request_is_a_400_with_the_code_of_its_defect() {
             "Invalid request: a response to nothing",
         ),
     ];
-    every_way(async |_, serving| check(serving, &rows).await);
+    judge(&rows);
 }
 
-// R58, R76, R326, R331
+const CAPS: &str = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
+const CLAIM: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
+
+fn of_meta(meta: &str) -> Req {
+    list("7", &format!(r#""_meta":{{{meta}}}"#))
+}
+
+// R58, R326
 #[test]
-fn defects_of_meta_and_version_are_a_400_and_echo_the_id() {
-    const CAPS: &str = r#""io.modelcontextprotocol/clientCapabilities":{}"#;
-    const CLAIM: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28""#;
-    let missing = |name: &str| format!("Missing _meta['io.modelcontextprotocol/{name}']");
-    let wrong = |name: &str, wanted: &str| format!("Invalid _meta['{name}']: expected {wanted}");
-    let of_meta = |meta: &str| list("7", &format!(r#""_meta":{{{meta}}}"#));
-    let rows = vec![
-        (
+fn a_request_without_a_version_in_its_meta_is_told_what_is_missing() {
+    let unclaimed = |what, request| (what, request, 400, without_claim("7"));
+    judge(&[
+        unclaimed(
             "no params",
             Req::modern(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#),
-            400,
-            without_claim("7"),
         ),
-        ("no _meta", list("7", ""), 400, without_claim("7")),
-        (
-            "_meta is no object",
-            list("7", r#""_meta":1"#),
-            400,
-            without_claim("7"),
-        ),
-        ("no version", of_meta(CAPS), 400, without_claim("7")),
-        (
+        unclaimed("no _meta", list("7", "")),
+        unclaimed("_meta is no object", list("7", r#""_meta":1"#)),
+        unclaimed("no version", of_meta(CAPS)),
+    ]);
+}
+
+// R326, R331
+#[test]
+fn defects_of_meta_are_a_400_and_echo_the_id() {
+    let missing = |name: &str| format!("Missing _meta['io.modelcontextprotocol/{name}']");
+    let wrong = |name: &str, wanted: &str| format!("Invalid _meta['{name}']: expected {wanted}");
+    let invalid = |what, request, why: &str| (what, request, 400, error("7", -32602, why));
+    judge(&[
+        invalid(
             "no capabilities",
             of_meta(CLAIM),
-            400,
-            error("7", -32602, &missing("clientCapabilities")),
+            &missing("clientCapabilities"),
         ),
-        (
+        invalid(
             "version is a number",
             of_meta(&format!(
                 r#""io.modelcontextprotocol/protocolVersion":1,{CAPS}"#
             )),
-            400,
-            error(
-                "7",
-                -32602,
-                &wrong("io.modelcontextprotocol/protocolVersion", "a string"),
-            ),
+            &wrong("io.modelcontextprotocol/protocolVersion", "a string"),
         ),
-        (
+        invalid(
             "capabilities are an array",
             of_meta(&format!(
                 r#"{CLAIM},"io.modelcontextprotocol/clientCapabilities":[]"#
             )),
-            400,
-            error(
-                "7",
-                -32602,
-                &wrong("io.modelcontextprotocol/clientCapabilities", "an object"),
-            ),
+            &wrong("io.modelcontextprotocol/clientCapabilities", "an object"),
         ),
-        (
+        invalid(
             "client info has no name",
             of_meta(&format!(
                 r#"{CLAIM},{CAPS},"io.modelcontextprotocol/clientInfo":{{}}"#
             )),
-            400,
-            error(
-                "7",
-                -32602,
-                &wrong(
-                    "io.modelcontextprotocol/clientInfo",
-                    "an object with 'name' and 'version'",
-                ),
+            &wrong(
+                "io.modelcontextprotocol/clientInfo",
+                "an object with 'name' and 'version'",
             ),
         ),
-        (
+        invalid(
             "log level is unknown",
             of_meta(&format!(
                 r#"{CLAIM},{CAPS},"io.modelcontextprotocol/logLevel":"loud""#
             )),
-            400,
-            error(
-                "7",
-                -32602,
-                &wrong("io.modelcontextprotocol/logLevel", "a log level"),
-            ),
+            &wrong("io.modelcontextprotocol/logLevel", "a log level"),
         ),
-        (
+        invalid(
             "progress token is a boolean",
             of_meta(&format!(r#"{CLAIM},{CAPS},"progressToken":true"#)),
-            400,
-            error(
-                "7",
-                -32602,
-                &wrong("progressToken", "a string or an integer"),
-            ),
+            &wrong("progressToken", "a string or an integer"),
         ),
+    ]);
+}
+
+// R76
+#[test]
+fn a_version_that_is_not_served_is_a_400_with_those_that_are() {
+    judge(&[
         (
             "version of the future",
             of_meta(&format!(
@@ -235,8 +222,7 @@ fn defects_of_meta_and_version_are_a_400_and_echo_the_id() {
             400,
             unsupported("7", "2025-11-25", r#"["2026-07-28"]"#),
         ),
-    ];
-    every_way(async |_, serving| check(serving, &rows).await);
+    ]);
 }
 
 // R57, R59, R77, R331
@@ -297,7 +283,7 @@ fn what_a_method_finds_wrong_is_a_200() {
             error("1", -32602, "Invalid cursor"),
         ),
     ];
-    every_way(async |_, serving| check(serving, &rows).await);
+    judge(&rows);
 }
 
 // R67; R54: no session, no handshake before
@@ -392,38 +378,50 @@ fn notifications_are_accepted_without_a_body_or_refused_with_an_error_status() {
             ),
         ),
     ];
-    every_way(async |_, serving| check(serving, &rows).await);
+    judge(&rows);
 }
 
-// The order of modern.md §18.3
+fn quick() -> Req {
+    Req::call("1", "quick", "")
+}
+
+// These three: the order of modern.md §18.3
 #[test]
-fn of_two_defects_the_earlier_check_names_its_own() {
-    let good = || Req::call("1", "quick", "");
+fn before_the_body_is_read_the_earlier_check_sets_the_status() {
     let evil = |req: Req| req.with("origin", "http://evil.example");
-    let get = || Req::new("PUT");
-    let rows = vec![
-        ("origin before method", evil(get()), 403),
+    let put = || Req::new("PUT");
+    let rows = [
+        ("origin before method", evil(put()), 403),
         (
             "method before content type",
-            get().with("content-type", "text/plain"),
+            put().with("content-type", "text/plain"),
             405,
         ),
         (
             "content type before accept",
-            good()
+            quick()
                 .with("content-type", "text/plain")
                 .with("accept", "text/html"),
             415,
         ),
         (
             "accept before parsing",
-            good().with("accept", "text/html").body("{"),
+            quick().with("accept", "text/html").body("{"),
             406,
         ),
     ];
+    every_way(async |_, serving| {
+        for (what, request, status) in &rows {
+            let reply = serving.send(request).await.reply().await;
+            assert_eq!(reply.status, *status, "{what}");
+        }
+    });
+}
+
+#[test]
+fn of_two_defects_of_the_message_the_earlier_check_names_its_own() {
     let version = |req: Req| req.with("mcp-protocol-version", "2031-01-01");
-    let wrong_name = |req: Req| req.with("mcp-name", "other");
-    let bodies = vec![
+    judge(&[
         (
             "parse before shape",
             Req::post("[1"),
@@ -453,15 +451,10 @@ fn of_two_defects_the_earlier_check_names_its_own() {
                 "Missing _meta['io.modelcontextprotocol/clientCapabilities']",
             ),
         ),
-        (
+        mismatched(
             "version header before the version",
             Req::modern(&good_body("2031-01-01")).with("mcp-protocol-version", "2032-01-01"),
-            400,
-            error(
-                "1",
-                -32020,
-                "Header mismatch: MCP-Protocol-Version is '2032-01-01', body has '2031-01-01'",
-            ),
+            "MCP-Protocol-Version is '2032-01-01', body has '2031-01-01'",
         ),
         (
             "version before Mcp-Method",
@@ -471,38 +464,30 @@ fn of_two_defects_the_earlier_check_names_its_own() {
             400,
             unsupported("1", "2031-01-01", SUPPORTED),
         ),
-        (
+    ]);
+}
+
+#[test]
+fn of_two_defects_of_method_and_name_the_earlier_check_names_its_own() {
+    let wrong_name = |req: Req| req.with("mcp-name", "other");
+    judge(&[
+        mismatched(
             "Mcp-Method before Mcp-Name",
-            wrong_name(good()).with("mcp-method", "tools/list"),
-            400,
-            error(
-                "1",
-                -32020,
-                "Header mismatch: Mcp-Method is 'tools/list', body has 'tools/call'",
-            ),
+            wrong_name(quick()).with("mcp-method", "tools/list"),
+            "Mcp-Method is 'tools/list', body has 'tools/call'",
         ),
-        (
+        mismatched(
             "Mcp-Method before the method",
             Req::modern(&format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"no","params":{{{META}}}}}"#
             ))
             .with("mcp-method", "other"),
-            400,
-            error(
-                "1",
-                -32020,
-                "Header mismatch: Mcp-Method is 'other', body has 'no'",
-            ),
+            "Mcp-Method is 'other', body has 'no'",
         ),
-        (
+        mismatched(
             "Mcp-Name before the name",
             wrong_name(Req::call("1", "nothing", "")),
-            400,
-            error(
-                "1",
-                -32020,
-                "Header mismatch: Mcp-Name is 'other', body has 'nothing'",
-            ),
+            "Mcp-Name is 'other', body has 'nothing'",
         ),
         (
             "the method before its params",
@@ -518,14 +503,7 @@ fn of_two_defects_the_earlier_check_names_its_own() {
             200,
             error("1", -32602, "Unknown tool: nothing"),
         ),
-    ];
-    every_way(async |_, serving| {
-        for (what, request, status) in &rows {
-            let reply = serving.send(request).await.reply().await;
-            assert_eq!(reply.status, *status, "{what}");
-        }
-        check(serving, &bodies).await;
-    });
+    ]);
 }
 
 fn good_body(version: &str) -> String {

@@ -86,11 +86,9 @@ fn a_stream_is_let_go_of_more_than_once_and_goes_on_live() {
 fn with_a_store_a_hang_up_leaves_the_handler_running_and_its_result_is_kept() {
     every_way_with(Stage::new, kept, async |stage, serving| {
         let session = open(serving, "2025-11-25").await;
-        let mut exchange = serving.send(&Req::legacy_play(&session, "1")).await;
-        let playing = stage.playing().await;
-        playing.progress(1);
-        exchange.head().await;
-        exchange.piece().await.unwrap();
+        let (exchange, playing) = stage
+            .streaming(serving, &Req::legacy_play(&session, "1"))
+            .await;
         exchange.hang_up();
         // A request after it, so that the end of the connection has been noticed.
         let other = serving
@@ -247,11 +245,9 @@ fn ids_are_unique_in_a_session_and_replay_is_of_one_stream() {
         let session = open(serving, "2025-11-25").await;
         let other = open(serving, "2025-11-25").await;
         for (stream, text) in [("1", "one"), ("2", "two")] {
-            let mut exchange = serving.send(&Req::legacy_play(&session, stream)).await;
-            let playing = stage.playing().await;
-            playing.progress(1);
-            exchange.head().await;
-            exchange.piece().await.unwrap();
+            let (mut exchange, playing) = stage
+                .streaming(serving, &Req::legacy_play(&session, stream))
+                .await;
             playing.finish(text);
             assert_eq!(
                 exchange.rest().await,
@@ -279,11 +275,9 @@ fn ids_are_unique_in_a_session_and_replay_is_of_one_stream() {
 fn who_comes_back_early_takes_the_stream_over() {
     every_way_with(Stage::new, kept, async |stage, serving| {
         let session = open(serving, "2025-11-25").await;
-        let mut exchange = serving.send(&Req::legacy_play(&session, "1")).await;
-        let playing = stage.playing().await;
-        playing.progress(1);
-        exchange.head().await;
-        exchange.piece().await.unwrap();
+        let (mut exchange, playing) = stage
+            .streaming(serving, &Req::legacy_play(&session, "1"))
+            .await;
         let mut back = serving.send(&resume(&session, "1-1")).await;
         back.head().await;
         assert_eq!(exchange.piece().await, None);

@@ -110,11 +110,7 @@ fn out_of_patience_the_head_is_sent_with_a_sign_of_life() {
 fn a_stream_without_messages_shows_life() {
     let lively = |stage: &Stage| stage.endpoint().keep_alive(Duration::from_millis(5));
     every_way_with(Stage::new, lively, async |stage, serving| {
-        let mut exchange = serving.send(&Req::play("1")).await;
-        let playing = stage.playing().await;
-        playing.progress(1);
-        exchange.head().await;
-        exchange.piece().await.unwrap();
+        let (mut exchange, playing) = stage.streaming(serving, &Req::play("1")).await;
         for _ in 0..3 {
             assert_eq!(exchange.piece().await.unwrap(), ":\n\n");
         }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use smol::future;
+use smol::{Executor, future};
 use smol_mcp::testing::{self, Client};
 use smol_mcp::{Context, NoInput, Server, Tool, lines};
 
@@ -89,6 +89,16 @@ fn beside<T>(server: &Server, script: impl AsyncFnOnce(Client) -> T) -> T {
         future::pending().await
     };
     within("the script", future::or(script(client), serving))
+}
+
+/// Has another thread run what is on an executor for as long as the script runs, which gets the name of that thread.
+fn run_elsewhere<T>(executor: Arc<Executor<'static>>, script: impl FnOnce(String) -> T) -> T {
+    let (stop, stopped) = async_channel::bounded::<()>(1);
+    let thread = thread::spawn(move || smol::block_on(executor.run(stopped.recv())).is_err());
+    let result = script(format!("{:?}", thread.thread().id()));
+    drop(stop);
+    assert!(stage::join("the other thread", thread));
+    result
 }
 
 // Handlers hold their server, and the server knows the executor that they are on.
@@ -213,7 +223,7 @@ fn a_handler_that_is_dropped_with_what_serves_it_is_no_failure() {
 
 #[test]
 fn an_executor_that_the_server_was_given_is_not_run_by_what_serves() {
-    let executor = Arc::new(smol::Executor::new());
+    let executor = Arc::new(Executor::new());
     let server = Server::builder("threads", "1.0.0")
         .tool(Tool::new("where", async |_: NoInput| {
             future::yield_now().await;
@@ -222,15 +232,12 @@ fn an_executor_that_the_server_was_given_is_not_run_by_what_serves() {
         .executor(executor.clone())
         .build()
         .unwrap();
-    let (stop, stopped) = async_channel::bounded::<()>(1);
-    let thread = thread::spawn(move || smol::block_on(executor.run(stopped.recv())).is_err());
-    let result = beside(&server, async |client| {
-        client.call("where", json!({})).await
+    run_elsewhere(executor, |other| {
+        let result = beside(&server, async |client| {
+            client.call("where", json!({})).await
+        });
+        assert_eq!(result["content"][0]["text"], json!(other));
     });
-    let other = format!("{:?}", thread.thread().id());
-    assert_eq!(result["content"][0]["text"], json!(other));
-    drop(stop);
-    assert!(thread.join().unwrap());
 }
 
 #[cfg(feature = "http")]
@@ -271,11 +278,25 @@ mod over_http {
         answer
     }
 
+    async fn bind() -> (Listener, SocketAddr) {
+        let listener = Listener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        (listener, address)
+    }
+
     /// Serves over HTTP within the future that runs the script.
     fn beside<T>(server: &Server, script: impl AsyncFnOnce(SocketAddr) -> T) -> T {
+        beside_with(server, Options::new(), script)
+    }
+
+    fn beside_with<T>(
+        server: &Server,
+        options: Options,
+        script: impl AsyncFnOnce(SocketAddr) -> T,
+    ) -> T {
         within("the script", async {
-            let listener = Listener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
+            let (listener, address) = bind().await;
+            let listener = listener.with_options(options);
             let serving = async {
                 serve_on(listener, Endpoint::new(server)).await.unwrap();
                 future::pending().await
@@ -333,8 +354,7 @@ mod over_http {
             .build()
             .unwrap();
         within("the close", async {
-            let listener = Listener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
+            let (listener, address) = bind().await;
             let script = async {
                 begin(address, "tidy", &told).await;
                 assert_eq!(next(&told).await, "fired");
@@ -360,23 +380,14 @@ mod over_http {
     fn with_an_executor_for_connections_handlers_stay_on_the_thread_that_serves() {
         let (events, _kept) = mpsc::channel();
         let server = server(events);
-        let executor = Arc::new(smol::Executor::new());
+        let executor = Arc::new(Executor::new());
         let options = Options::new().executor(executor.clone());
-        let (stop, stopped) = async_channel::bounded::<()>(1);
-        let thread = thread::spawn(move || smol::block_on(executor.run(stopped.recv())).is_err());
-        let answer = within("the answer", async {
-            let listener = Listener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let listener = listener.with_options(options);
-            let serving = async {
-                serve_on(listener, Endpoint::new(&server)).await.unwrap();
-                future::pending().await
-            };
-            future::or(post(address, "where"), serving).await
+        run_elsewhere(executor, |_| {
+            let answer = beside_with(&server, options, async |address| {
+                post(address, "where").await
+            });
+            let own = format!("{:?}", thread::current().id());
+            assert!(answer.contains(&own), "{answer}");
         });
-        let own = format!("{:?}", thread::current().id());
-        assert!(answer.contains(&own), "{answer}");
-        drop(stop);
-        assert!(thread.join().unwrap());
     }
 }

@@ -202,6 +202,6 @@ fn a_server_that_could_keep_no_log_message_is_refused() {
     let mut limits = Limits::default();
     limits.log_backlog = 0;
     let refused = talk::builder().limits(limits).build().unwrap_err();
-    let expected = "the limits leave no room for any log message";
+    let expected = "the limit `log_backlog` must be at least 1";
     assert!(refused.to_string().contains(expected), "{refused}");
 }

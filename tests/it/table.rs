@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use smol_mcp::http::Endpoint;
 use smol_mcp::signal::{Controller, Reason};
 
-use crate::http::{Site, Way};
+use crate::http::{Http, Site, Way};
 use crate::modes::{Direct, read};
-use crate::stage::PATIENCE;
+use crate::stage::{Director, PATIENCE};
 use crate::transport::{Era, Scene, Transport, memory};
 
 const GUIDE: &str = include_str!("../../src/guide.md");
@@ -89,127 +89,182 @@ fn in_words(reason: &str, answer: Option<&Value>) -> String {
 
 const NOTHING: &str = "–";
 
-/// Does what the row says, and tells what comes of it.
-fn observe(row: &str, column: Column, era: Era, way: Way) -> String {
-    let configure = |endpoint: Endpoint| match column {
-        Column::Sessionless => endpoint.sessionless(),
-        _ => endpoint,
-    };
-    let is_lines = column == Column::Lines;
-    let site = Site::new(way, configure);
-    let endpoint = site.endpoint.clone();
-    // Needed by what only HTTP can do.
-    let mut http = match column {
-        Column::Sessionless => site.stranger(era),
-        _ => site.client(era),
-    };
-    let (mut director, mut lines) = match is_lines {
-        true => {
-            let Scene {
-                client, director, ..
-            } = memory(era, |builder| builder);
-            (director, Some(client))
+/// A server, a client of the column's kind, and the one who directs the handler.
+struct Case {
+    column: Column,
+    era: Era,
+    endpoint: Endpoint,
+    director: Director,
+    /// Needed by what only HTTP can do.
+    http: Http,
+    lines: Option<Box<dyn Transport>>,
+}
+
+impl Case {
+    fn new(column: Column, era: Era, way: Way) -> Self {
+        let site = Site::new(way, |endpoint: Endpoint| match column {
+            Column::Sessionless => endpoint.sessionless(),
+            _ => endpoint,
+        });
+        let http = match column {
+            Column::Sessionless => site.stranger(era),
+            _ => site.client(era),
+        };
+        let endpoint = site.endpoint.clone();
+        let (director, lines) = match column {
+            Column::Lines => {
+                let Scene {
+                    client, director, ..
+                } = memory(era, |builder| builder);
+                (director, Some(client))
+            }
+            _ => (site.director, None),
+        };
+        Self {
+            column,
+            era,
+            endpoint,
+            director,
+            http,
+            lines,
         }
-        false => (site.director, None),
-    };
-    let client: &mut dyn Transport = match &mut lines {
-        Some(lines) => &mut **lines,
-        None => &mut http,
-    };
-    let call = json!({ "name": "play", "arguments": { "name": "one" } });
-    let mut answered = true;
-    match row {
-        "`notifications/cancelled` with its id" => {
-            client.begin(1000, "tools/call", call);
-            director.expect("begun one");
-            let params = json!({ "requestId": 1000, "reason": "enough" });
-            let method = "notifications/cancelled";
-            client
-                .send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string());
-            let touched = match column {
-                Column::Lines | Column::Session => "aborted",
-                Column::Modern | Column::Sessionless => "nothing",
-            };
-            director.expect(&format!("cancelled 1000: enough: {touched}"));
-            answered = false;
+    }
+
+    fn client(&mut self) -> &mut dyn Transport {
+        match &mut self.lines {
+            Some(lines) => &mut **lines,
+            None => &mut self.http,
         }
-        "the client closes its response or connection" if is_lines => return NOTHING.to_owned(),
-        "the client closes its response or connection" => {
-            http.begin(1000, "tools/call", call);
-            director.expect("begun one");
-            http.hang_up(1000);
-            answered = false;
+    }
+
+    /// Begins the call that is to be ended.
+    fn begin(&mut self) {
+        let call = json!({ "name": "play", "arguments": { "name": "one" } });
+        self.client().begin(1000, "tools/call", call);
+        self.director.expect("begun one");
+    }
+
+    fn cancel(mut self) -> String {
+        self.begin();
+        let params = json!({ "requestId": 1000, "reason": "enough" });
+        let method = "notifications/cancelled";
+        let line = json!({ "jsonrpc": "2.0", "method": method, "params": params });
+        self.client().send(&line.to_string());
+        let told = |touched: &str| format!("cancelled 1000: enough: {touched}");
+        match self.column {
+            Column::Lines | Column::Session => {
+                self.director.expect(&told("aborted"));
+                self.unanswered()
+            }
+            Column::Modern | Column::Sessionless => {
+                self.director.expect(&told("nothing"));
+                self.untouched()
+            }
         }
-        "the input, connection or session ends" if is_lines => {
-            client.begin(1000, "tools/call", call);
-            director.expect("begun one");
-            client.leave();
-        }
-        "the input, connection or session ends" => {
-            http.begin(1000, "tools/call", call);
-            director.expect("begun one");
-            let ended = http.delete();
-            assert_eq!(ended == Some(204), column == Column::Session, "{ended:?}");
-            answered = false;
-        }
-        "[`Server::close`]" => {
-            client.begin(1000, "tools/call", call);
-            director.expect("begun one");
-            director.close(PATIENCE);
-        }
-        "a deadline of the author's" => {
-            // It does not heed its signal. Whoever heeds it may have something better to say.
-            let params = json!({ "name": "timed", "arguments": { "name": "one", "deaf": true } });
-            client.begin(1000, "tools/call", params);
-            let reason = director.expect_that("fired one: ");
-            let answer = client.next(1000).expect("an answer");
-            director.cue("one");
-            director.expect("left one");
-            return in_words(&reason, Some(&answer));
-        }
-        "the signal that was given to [`http::Endpoint::handle`]" if is_lines => {
+    }
+
+    fn hang_up(mut self) -> String {
+        if self.column == Column::Lines {
             return NOTHING.to_owned();
         }
-        "the signal that was given to [`http::Endpoint::handle`]" => {
-            let direct = match column {
-                Column::Sessionless => Direct::stranger(&endpoint, era),
-                _ => Direct::new(&endpoint, era),
-            };
-            let controller = Controller::new();
-            let response = direct.call("play", json!({ "name": "one" }), controller.signal());
-            director.expect("begun one");
-            controller.abort(Reason::application("its own reason"));
-            assert_eq!(read(response).0, 503);
-            director.expect("fired one: its own reason");
-            return "its own reason".to_owned();
+        self.begin();
+        self.http.hang_up(1000);
+        let reason = self.fired();
+        self.director.settle(0);
+        in_words(&reason, None)
+    }
+
+    fn end(mut self) -> String {
+        self.begin();
+        if self.column == Column::Lines {
+            self.client().leave();
+            return self.answered();
         }
+        let ended = self.http.delete();
+        let is_session = self.column == Column::Session;
+        assert_eq!(ended == Some(204), is_session, "{ended:?}");
+        match is_session {
+            true => self.unanswered(),
+            false => self.untouched(),
+        }
+    }
+
+    fn close(mut self) -> String {
+        self.begin();
+        self.director.close(PATIENCE);
+        self.answered()
+    }
+
+    /// The handler does not heed its signal. Whoever heeds it may have something better to say.
+    fn be_late(mut self) -> String {
+        let params = json!({ "name": "timed", "arguments": { "name": "one", "deaf": true } });
+        self.client().begin(1000, "tools/call", params);
+        let reason = self.director.expect_that("fired one: ");
+        let answer = self.client().next(1000).expect("an answer");
+        self.director.cue("one");
+        self.director.expect("left one");
+        in_words(&reason, Some(&answer))
+    }
+
+    fn fire(mut self) -> String {
+        let direct = match self.column {
+            Column::Lines => return NOTHING.to_owned(),
+            Column::Sessionless => Direct::stranger(&self.endpoint, self.era),
+            Column::Modern | Column::Session => Direct::new(&self.endpoint, self.era),
+        };
+        let controller = Controller::new();
+        let response = direct.call("play", json!({ "name": "one" }), controller.signal());
+        self.director.expect("begun one");
+        controller.abort(Reason::application("its own reason"));
+        assert_eq!(read(response).0, 503);
+        self.director.expect("fired one: its own reason");
+        "its own reason".to_owned()
+    }
+
+    /// Why the signal of the handler has fired, by which it has ended.
+    fn fired(&mut self) -> String {
+        let reason = self.director.expect_that("fired one: ");
+        self.director.expect("left one");
+        reason
+    }
+
+    fn answered(mut self) -> String {
+        let reason = self.fired();
+        let answer = self.client().next(1000).expect("an answer");
+        in_words(&reason, Some(&answer))
+    }
+
+    fn unanswered(mut self) -> String {
+        let reason = self.fired();
+        self.director.settle(0);
+        match &mut self.lines {
+            Some(lines) => lines.silence(),
+            None => assert_eq!(self.http.next(1000), None),
+        }
+        in_words(&reason, None)
+    }
+
+    /// Whatever has not fired by now does not: a cue ends the handler then.
+    fn untouched(mut self) -> String {
+        self.director.cue("one");
+        self.director.expect("cued one");
+        let answer = self.http.next(1000).expect("an answer");
+        assert_eq!(answer["result"]["content"][0]["text"], "one ended");
+        NOTHING.to_owned()
+    }
+}
+
+/// Does what the row says, and tells what comes of it.
+fn observe(row: &str, case: Case) -> String {
+    match row {
+        "`notifications/cancelled` with its id" => case.cancel(),
+        "the client closes its response or connection" => case.hang_up(),
+        "the input, connection or session ends" => case.end(),
+        "[`Server::close`]" => case.close(),
+        "a deadline of the author's" => case.be_late(),
+        "the signal that was given to [`http::Endpoint::handle`]" => case.fire(),
         row => panic!("a row that nobody tests: {row}"),
     }
-    // Whatever has not fired by now does not: a cue ends the handler then.
-    let hung_up = row == "the client closes its response or connection";
-    if !answered && !hung_up && column != Column::Lines && column != Column::Session {
-        director.cue("one");
-        director.expect("cued one");
-        let answer = http.next(1000).expect("an answer");
-        assert_eq!(answer["result"]["content"][0]["text"], "one ended");
-        return NOTHING.to_owned();
-    }
-    let reason = director.expect_that("fired one: ");
-    director.expect("left one");
-    if answered {
-        let client: &mut dyn Transport = match &mut lines {
-            Some(lines) => &mut **lines,
-            None => &mut http,
-        };
-        return in_words(&reason, Some(&client.next(1000).expect("an answer")));
-    }
-    director.settle(0);
-    match &mut lines {
-        Some(lines) => lines.silence(),
-        None if hung_up => {}
-        None => assert_eq!(http.next(1000), None),
-    }
-    in_words(&reason, None)
 }
 
 // Issue 7: the table in the documentation is what happens.
@@ -222,7 +277,7 @@ fn what_cancels_what_is_as_documented() {
         for (column, documented) in COLUMNS.into_iter().zip(cells) {
             for era in column.eras() {
                 for way in Way::ALL {
-                    let observed = observe(&row, column, era, *way);
+                    let observed = observe(&row, Case::new(column, era, *way));
                     assert_eq!(observed, documented, "{row}, {column:?}, {era:?}, {way:?}");
                 }
             }

@@ -1,5 +1,6 @@
 //! Answers as bytes.
 
+use std::future;
 use std::io::{self, Read, Write};
 
 use futures_lite::stream;
@@ -10,13 +11,8 @@ use smol_mcp::http::{Body, Options, PeerAddr};
 use crate::common::{Server, read_until, without_date};
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\ndate: -\r\n";
+const ERROR: &str = "HTTP/1.1 500 Internal Server Error\r\ndate: -\r\n";
 const LAST: &str = "connection: close\r\n\r\n";
-
-/// Asks for a path on a connection of its own, with a method and a version.
-fn ask(server: &Server, method: &str, path: &str, version: &str) -> String {
-    let request = format!("{method} {path} {version}\r\nHost: a\r\nConnection: close\r\n\r\n");
-    server.exchange(request)
-}
 
 fn pieces<const N: usize>(
     pieces: [&str; N],
@@ -88,149 +84,145 @@ async fn gallery(request: Request<Vec<u8>>, _signal: Signal) -> Response<Body> {
     }
 }
 
-#[test]
-fn answers_are_framed_as_their_status_and_request_say() {
+/// Holds answers against what is expected, by the request line of each.
+#[track_caller]
+fn answers<const N: usize>(expected: [(&str, String); N]) {
     let server = Server::start(gallery);
-    let streamed = "5\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n";
-    let error = "HTTP/1.1 500 Internal Server Error\r\ndate: -\r\n";
-    for (method, path, version, expected) in [
+    for (line, expected) in expected {
+        let request = format!("{line}\r\nHost: a\r\nConnection: close\r\n\r\n");
+        assert_eq!(server.exchange(request), expected, "{line}");
+    }
+}
+
+#[test]
+fn an_answer_is_framed_as_its_status_says() {
+    answers([
         (
-            "GET",
-            "/empty",
-            "HTTP/1.1",
+            "GET /empty HTTP/1.1",
             format!("{HEAD}content-length: 0\r\n{LAST}"),
         ),
         (
-            "GET",
-            "/204",
-            "HTTP/1.1",
+            "GET /204 HTTP/1.1",
             format!("HTTP/1.1 204 No Content\r\ndate: -\r\n{LAST}"),
         ),
         (
-            "GET",
-            "/304",
-            "HTTP/1.1",
+            "GET /304 HTTP/1.1",
             format!("HTTP/1.1 304 Not Modified\r\ndate: -\r\n{LAST}"),
         ),
         (
-            "GET",
-            "/404",
-            "HTTP/1.1",
+            "GET /404 HTTP/1.1",
             format!("HTTP/1.1 404 Not Found\r\ndate: -\r\ncontent-length: 2\r\n{LAST}no"),
         ),
         (
-            "GET",
-            "/100",
-            "HTTP/1.1",
-            format!("{error}content-length: 0\r\n{LAST}"),
+            "GET /100 HTTP/1.1",
+            format!("{ERROR}content-length: 0\r\n{LAST}"),
         ),
         (
-            "GET",
-            "/599",
-            "HTTP/1.1",
+            "GET /599 HTTP/1.1",
             format!("HTTP/1.1 599 \r\ndate: -\r\ncontent-length: 0\r\n{LAST}"),
         ),
+    ]);
+}
+
+#[test]
+fn a_streamed_answer_is_framed_as_the_client_can_read_it() {
+    let streamed = "5\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n";
+    answers([
         (
-            "GET",
-            "/stream",
-            "HTTP/1.1",
+            "GET /stream HTTP/1.1",
             format!("{HEAD}transfer-encoding: chunked\r\n{LAST}{streamed}"),
         ),
         (
-            "GET",
-            "/unknown",
-            "HTTP/1.1",
+            "GET /unknown HTTP/1.1",
             format!(
                 "{HEAD}transfer-encoding: chunked\r\n{LAST}3\r\none\r\n5\r\nthree\r\n0\r\n\r\n"
             ),
         ),
         (
-            "GET",
-            "/none",
-            "HTTP/1.1",
+            "GET /none HTTP/1.1",
             format!("{HEAD}transfer-encoding: chunked\r\n{LAST}0\r\n\r\n"),
         ),
         (
-            "GET",
-            "/sized",
-            "HTTP/1.1",
+            "GET /sized HTTP/1.1",
             format!("{HEAD}content-length: 8\r\n{LAST}onethree"),
         ),
         (
-            "GET",
-            "/sized0",
-            "HTTP/1.1",
+            "GET /sized0 HTTP/1.1",
             format!("{HEAD}content-length: 0\r\n{LAST}"),
         ),
         (
-            "GET",
-            "/stream",
-            "HTTP/1.0",
+            "GET /stream HTTP/1.0",
             format!("{HEAD}{LAST}hello0123456789abcdef"),
         ),
+        ("GET /unknown HTTP/1.0", format!("{HEAD}{LAST}onethree")),
         (
-            "GET",
-            "/unknown",
-            "HTTP/1.0",
-            format!("{HEAD}{LAST}onethree"),
-        ),
-        (
-            "GET",
-            "/sized",
-            "HTTP/1.0",
+            "GET /sized HTTP/1.0",
             format!("{HEAD}content-length: 8\r\n{LAST}onethree"),
         ),
+    ]);
+}
+
+#[test]
+fn an_answer_to_head_tells_the_length_and_has_no_body() {
+    answers([
         (
-            "HEAD",
-            "/404",
-            "HTTP/1.1",
+            "HEAD /404 HTTP/1.1",
             format!("HTTP/1.1 404 Not Found\r\ndate: -\r\ncontent-length: 2\r\n{LAST}"),
         ),
-        ("HEAD", "/stream", "HTTP/1.1", format!("{HEAD}{LAST}")),
+        ("HEAD /stream HTTP/1.1", format!("{HEAD}{LAST}")),
         (
-            "HEAD",
-            "/sized",
-            "HTTP/1.1",
+            "HEAD /sized HTTP/1.1",
             format!("{HEAD}content-length: 8\r\n{LAST}"),
         ),
         (
-            "HEAD",
-            "/told",
-            "HTTP/1.1",
+            "HEAD /told HTTP/1.1",
             format!("{HEAD}content-length: 99\r\n{LAST}"),
         ),
+    ]);
+}
+
+#[test]
+fn the_listener_frames_whatever_headers_the_service_sets() {
+    answers([
         (
-            "GET",
-            "/told",
-            "HTTP/1.1",
+            "GET /told HTTP/1.1",
             format!("{HEAD}content-length: 0\r\n{LAST}"),
         ),
         (
-            "GET",
-            "/panic",
-            "HTTP/1.1",
-            format!("{error}content-length: 15\r\n{LAST}internal error\n"),
-        ),
-        (
-            "GET",
-            "/late-panic",
-            "HTTP/1.1",
-            format!("{error}content-length: 15\r\n{LAST}internal error\n"),
-        ),
-        (
-            "GET",
-            "/ours",
-            "HTTP/1.1",
+            "GET /ours HTTP/1.1",
             format!(
                 "HTTP/1.1 200 OK\r\nx-mine: 1\r\nx-mine: 2\r\ndate: -\r\ncontent-length: 2\r\n{LAST}ok"
             ),
         ),
-    ] {
-        assert_eq!(
-            ask(&server, method, path, version),
-            expected,
-            "{method} {path} {version}"
-        );
+    ]);
+}
+
+#[test]
+fn a_service_that_panics_is_answered_for() {
+    answers([
+        (
+            "GET /panic HTTP/1.1",
+            format!("{ERROR}content-length: 15\r\n{LAST}internal error\n"),
+        ),
+        (
+            "GET /late-panic HTTP/1.1",
+            format!("{ERROR}content-length: 15\r\n{LAST}internal error\n"),
+        ),
+    ]);
+}
+
+#[test]
+fn a_service_that_panics_before_it_returns_a_future_is_answered_for() {
+    let server = Server::start(|request: Request<Vec<u8>>, _signal: Signal| {
+        assert_ne!(request.uri().path(), "/panic", "on purpose");
+        future::ready(Response::new(Body::full("ok")))
+    });
+    let mut client = server.connect();
+    for (path, end) in [("/", "ok"), ("/panic", "internal error\n"), ("/", "ok")] {
+        client
+            .write_all(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes())
+            .unwrap();
+        read_until(&mut client, end);
     }
 }
 

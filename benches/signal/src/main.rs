@@ -1,258 +1,107 @@
 //! Measures `Signal` beside the `CancellationToken` of tokio-util and prints a table.
 //!
-//! Run with `cargo run --release` in this folder (it sets how loops are aligned). A row that misses its target is marked; with `--check` the program
-//! then fails. Every figure is the best of many short rounds, so that other work on the machine disturbs little.
+//! Run with `cargo run --release` in this folder (it sets how loops are aligned). A row that misses its target is marked;
+//! with `--check` the program then fails.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+mod meter;
+mod table;
+
 use std::hint::black_box;
 use std::pin::{Pin, pin};
-use std::sync::Barrier;
 use std::task::{Context, Poll, Waker};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use smol_mcp::Signal;
 use smol_mcp::signal::{Controller, Reason};
 use tokio_util::sync::CancellationToken;
 
-struct Counting;
+use meter::{allocations, best, time, time_each, time_on_two};
+use table::Table;
 
-thread_local! {
-    static ALLOCATIONS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// What most rows are about.
+struct Subjects {
+    /// That of `one`. Without it the signal could never fire, and would be left out of what it is combined into.
+    _controller: Controller,
+    other: Controller,
+    one: Signal,
+    two: Signal,
+    limited: Signal,
+    token: CancellationToken,
 }
 
-// SAFETY: passes everything on to the allocator of the system.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|cell| {
-            let (count, bytes) = cell.get();
-            cell.set((count + 1, bytes + layout.size() as u64));
-        });
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Allocations and bytes of one call.
-fn allocations<T>(call: impl FnOnce() -> T) -> (u64, u64) {
-    let before = ALLOCATIONS.get();
-    let value = call();
-    let after = ALLOCATIONS.get();
-    drop(value);
-    (after.0 - before.0, after.1 - before.1)
-}
-
-/// For what takes a millisecond or more; [`time`] has its own.
-const ROUNDS: usize = 25;
-
-/// Nanoseconds of one call, at best.
-fn time<T>(mut call: impl FnMut() -> T) -> f64 {
-    const CALLS: u32 = 2_000;
-    best_of(1000, || {
-        let start = Instant::now();
-        for _ in 0..CALLS {
-            black_box(call());
-        }
-        start.elapsed().as_nanos() as f64 / f64::from(CALLS)
-    })
-}
-
-/// The same for a call that uses up something prepared.
-fn time_each<P, T>(mut prepare: impl FnMut() -> P, mut call: impl FnMut(&mut P) -> T) -> f64 {
-    const CALLS: usize = 500;
-    best_of(300, || {
-        let mut prepared: Vec<P> = (0..CALLS).map(|_| prepare()).collect();
-        let start = Instant::now();
-        for one in &mut prepared {
-            black_box(call(one));
-        }
-        start.elapsed().as_nanos() as f64 / CALLS as f64
-    })
-}
-
-fn best(round: impl FnMut() -> f64) -> f64 {
-    best_of(ROUNDS, round)
-}
-
-fn best_of(rounds: usize, mut round: impl FnMut() -> f64) -> f64 {
-    (0..rounds).map(|_| round()).fold(f64::INFINITY, f64::min)
-}
-
-/// The same call on two threads at once.
-fn time_on_two(call: impl Fn() + Sync) -> f64 {
-    const CALLS: u32 = 500_000;
-    best(|| {
-        let barrier = Barrier::new(2);
-        let round = || {
-            barrier.wait();
-            let start = Instant::now();
-            for _ in 0..CALLS {
-                call();
-            }
-            start.elapsed().as_nanos() as f64 / f64::from(CALLS)
-        };
-        thread::scope(|scope| {
-            let other = scope.spawn(round);
-            let mine = round();
-            mine.max(other.join().unwrap())
-        })
-    })
-}
-
-struct Pends(u32);
-
-impl Future for Pends {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        if self.0 == 0 {
-            return Poll::Ready(());
-        }
-        self.0 -= 1;
-        Poll::Pending
-    }
-}
-
-fn to_the_end<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let mut cx = Context::from_waker(Waker::noop());
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
-            return output;
+impl Subjects {
+    fn new() -> Self {
+        let (controller, other) = (Controller::new(), Controller::new());
+        let one = controller.signal();
+        Self {
+            two: one.any(other.signal()),
+            limited: one.any(HOUR),
+            one,
+            _controller: controller,
+            other,
+            token: CancellationToken::new(),
         }
     }
 }
 
-/// The targets were set on another machine, on which the token took the second of the times given for it.
-struct Table {
-    rows: Vec<Row>,
-}
-
-struct Row {
-    name: &'static str,
-    target: f64,
-    ours: f64,
-    /// What the token takes here, and what it took where the targets were set.
-    token: Option<(f64, f64)>,
-    /// Whether it is a time, not a count.
-    time: bool,
-}
-
-impl Table {
-    fn row(&mut self, name: &'static str, target: f64, ours: f64, token: Option<(f64, f64)>) {
-        self.rows.push(Row {
-            name,
-            target,
-            ours,
-            token,
-            time: true,
-        });
-    }
-
-    fn count(&mut self, name: &'static str, target: f64, ours: u64, token: Option<u64>) {
-        let token = token.map(|token| (token as f64, token as f64));
-        self.rows.push(Row {
-            name,
-            target,
-            ours: ours as f64,
-            token,
-            time: false,
-        });
-    }
-
-    /// Prints the table and returns how many targets are missed.
-    ///
-    /// A time with a token beside it is measured by the ratio to the token. The others are by what the target would be on
-    /// a machine as fast as this, for which the median of the token's times stands.
-    fn print(&self) -> usize {
-        let of_token = self
-            .rows
-            .iter()
-            .filter(|row| row.time)
-            .filter_map(|row| row.token);
-        let mut speeds: Vec<f64> = of_token.map(|(here, there)| here / there).collect();
-        speeds.sort_by(f64::total_cmp);
-        let speed = speeds[speeds.len() / 2];
-        let mut missed = 0;
-        println!(
-            "| ns, or a count                           |  target |    ours |   token | ratio | at most |"
-        );
-        println!(
-            "|------------------------------------------|--------:|--------:|--------:|------:|--------:|"
-        );
-        for row in &self.rows {
-            let (ratio, limit) = match row.token {
-                Some((here, there)) if row.time => (row.ours / here, row.target / there),
-                _ if row.time => (row.ours / row.target, speed),
-                _ => (row.ours / row.target, 1.0),
-            };
-            let kept = ratio <= limit;
-            missed += usize::from(!kept);
-            let dash = || String::from("–");
-            let token = row
-                .token
-                .map_or_else(dash, |(here, _)| format!("{here:.1}"));
-            let (ratio, limit) = match row.token {
-                Some(_) if row.time => (format!("{ratio:.2}"), format!("{limit:.2}")),
-                _ => (dash(), dash()),
-            };
-            println!(
-                "| {:<40} | {:>7.1} | {:>7.1} | {token:>7} | {ratio:>5} | {limit:>7} |{}",
-                row.name,
-                row.target,
-                row.ours,
-                if kept { "" } else { " missed" },
-            );
-        }
-        println!(
-            "The token takes {speed:.2} times (median) what it took where the targets were set."
-        );
-        missed
-    }
+fn context() -> Context<'static> {
+    Context::from_waker(Waker::noop())
 }
 
 fn main() {
-    let mut cx = Context::from_waker(Waker::noop());
-    let mut table = Table { rows: Vec::new() };
+    let (mut table, subjects) = (Table::default(), Subjects::new());
+    checks(&mut table, &subjects);
+    clones(&mut table, &subjects);
+    combinations(&mut table, &subjects);
+    waits(&mut table, &subjects);
+    runs(&mut table, &subjects);
+    firings(&mut table);
+    chains(&mut table);
+    memory(&mut table);
+    let missed = table.print();
+    if missed > 0 {
+        println!("{missed} targets missed");
+        if std::env::args().any(|arg| arg == "--check") {
+            std::process::exit(1);
+        }
+    }
+}
 
-    let controller = Controller::new();
-    let other = Controller::new();
-    let one = controller.signal();
-    let two = one.any(other.signal());
-    let token = CancellationToken::new();
-
-    let of_token = time(|| black_box(&token).is_cancelled());
+/// Asking whether a signal has fired.
+fn checks(table: &mut Table, subjects: &Subjects) {
+    let Subjects {
+        one,
+        two,
+        limited,
+        token,
+        ..
+    } = subjects;
+    let of_token = time(|| black_box(token).is_cancelled());
     table.row(
         "check, one source",
         1.5,
-        time(|| black_box(&one).is_aborted()),
+        time(|| black_box(one).is_aborted()),
         Some((of_token, 10.0)),
     );
     table.row(
         "check, two sources",
         1.5,
-        time(|| black_box(&two).is_aborted()),
+        time(|| black_box(two).is_aborted()),
         Some((of_token, 10.0)),
     );
-    let limited = one.any(Duration::from_secs(3600));
     table.row(
         "check, one source and a deadline",
         40.0,
-        time(|| black_box(&limited).is_aborted()),
+        time(|| black_box(limited).is_aborted()),
         None,
     );
     let on_two = time_on_two(|| {
-        black_box(black_box(&one).is_aborted());
+        black_box(black_box(one).is_aborted());
     });
     let token_on_two = time_on_two(|| {
-        black_box(black_box(&token).is_cancelled());
+        black_box(black_box(token).is_cancelled());
     });
     table.row(
         "check, two threads on one signal",
@@ -260,51 +109,72 @@ fn main() {
         on_two,
         Some((token_on_two, 40.0)),
     );
+}
 
-    let of_token = time(|| black_box(&token).clone());
+/// Passing a signal on.
+fn clones(table: &mut Table, subjects: &Subjects) {
+    let Subjects {
+        one, two, token, ..
+    } = subjects;
+    let of_token = time(|| black_box(token).clone());
     table.row(
         "clone and drop, one source",
         12.0,
-        time(|| black_box(&one).clone()),
+        time(|| black_box(one).clone()),
         Some((of_token, 31.0)),
     );
     table.row(
         "clone and drop, two sources",
         22.0,
-        time(|| black_box(&two).clone()),
+        time(|| black_box(two).clone()),
         Some((of_token, 31.0)),
     );
+}
 
-    let hour = Duration::from_secs(3600);
+/// Making a stricter signal of one.
+fn combinations(table: &mut Table, subjects: &Subjects) {
+    let Subjects {
+        one, other, token, ..
+    } = subjects;
     table.row(
         "any(Duration)",
         45.0,
-        time(|| black_box(&one).any(black_box(hour))),
+        time(|| black_box(one).any(black_box(HOUR))),
         None,
     );
     let second = other.signal();
     table.row(
         "any(&Signal)",
         45.0,
-        time(|| black_box(&one).any(black_box(&second))),
+        time(|| black_box(one).any(black_box(&second))),
         None,
     );
 
-    let of_token = time(|| black_box(&token).child_token());
+    let of_token = time(|| black_box(token).child_token());
     table.row(
         "child and drop",
         75.0,
-        time(|| Controller::below(black_box(&one))),
+        time(|| Controller::below(black_box(one))),
         Some((of_token, 100.0)),
     );
+}
 
+/// Waiting in a task.
+fn waits(table: &mut Table, subjects: &Subjects) {
+    let Subjects {
+        one,
+        limited,
+        token,
+        ..
+    } = subjects;
+    let mut cx = context();
     let of_token = time(|| {
-        pin!(black_box(&token).cancelled())
+        pin!(black_box(token).cancelled())
             .poll(&mut cx)
             .is_pending()
     });
     let ours = time(|| {
-        Pin::new(&mut black_box(&one).aborted())
+        Pin::new(&mut black_box(one).aborted())
             .poll(&mut cx)
             .is_pending()
     });
@@ -314,7 +184,7 @@ fn main() {
     let mut earlier = earlier.aborted();
     assert!(Pin::new(&mut earlier).poll(&mut cx).is_pending());
     let ours = time(|| {
-        Pin::new(&mut black_box(&limited).aborted())
+        Pin::new(&mut black_box(limited).aborted())
             .poll(&mut cx)
             .is_pending()
     });
@@ -329,7 +199,11 @@ fn main() {
         let of_token = time(|| black_box(&mut wait).as_mut().poll(&mut cx).is_pending());
         table.row("poll again", 2.0, ours, Some((of_token, 24.0)));
     }
+}
 
+/// Running a future under a signal.
+fn runs(table: &mut Table, subjects: &Subjects) {
+    let Subjects { one, token, .. } = subjects;
     let of_token = time(|| to_the_end(token.run_until_cancelled(async { 1 })));
     table.row(
         "run, ready at once",
@@ -344,7 +218,11 @@ fn main() {
         time(|| to_the_end(one.run(Pends(10)))),
         Some((of_token, 280.0)),
     );
+}
 
+/// Firing.
+fn firings(table: &mut Table) {
+    let mut cx = context();
     let of_token = time_each(CancellationToken::new, |token| token.cancel());
     let ours = time_each(Controller::new, |controller| {
         controller.abort(Reason::Closed)
@@ -380,26 +258,33 @@ fn main() {
         ours,
         Some((of_token, 11.5)),
     );
+}
 
-    let chain = || {
-        let mut controllers = Vec::with_capacity(10);
-        let mut signal = Signal::never();
-        for _ in 0..10 {
-            let (controller, below) = Controller::below(&signal);
-            controllers.push(controller);
-            signal = below;
-        }
-        (controllers, signal)
-    };
-    let tokens = || {
-        let mut tokens = Vec::with_capacity(11);
-        tokens.push(CancellationToken::new());
-        for above in 0..9 {
-            let below: &CancellationToken = &tokens[above];
-            tokens.push(below.child_token());
-        }
-        tokens
-    };
+/// Ten controllers, each below the one before it, and the signal of the last.
+fn chain() -> (Vec<Controller>, Signal) {
+    let mut controllers = Vec::with_capacity(10);
+    let mut signal = Signal::never();
+    for _ in 0..10 {
+        let (controller, below) = Controller::below(&signal);
+        controllers.push(controller);
+        signal = below;
+    }
+    (controllers, signal)
+}
+
+/// The same of tokens.
+fn tokens() -> Vec<CancellationToken> {
+    let mut tokens = Vec::with_capacity(11);
+    tokens.push(CancellationToken::new());
+    for above in 0..9 {
+        let below: &CancellationToken = &tokens[above];
+        tokens.push(below.child_token());
+    }
+    tokens
+}
+
+/// Controllers below each other.
+fn chains(table: &mut Table) {
     let of_token = time_each(|| None, |place| *place = Some(tokens()));
     let ours = time_each(|| None, |place| *place = Some(chain()));
     table.row("chain of 10: build", 1500.0, ours, Some((of_token, 360.0)));
@@ -424,7 +309,11 @@ fn main() {
         ours,
         Some((of_token, 660.0)),
     );
+}
 
+/// What a request keeps.
+fn memory(table: &mut Table) {
+    let mut cx = context();
     let (count, bytes) = allocations(Controller::new);
     let (tokens_count, tokens_bytes) = allocations(CancellationToken::new);
     table.count("a request, allocations", 1.0, count, Some(tokens_count));
@@ -437,12 +326,28 @@ fn main() {
     });
     table.count("a request with one waiter, allocations", 3.0, count, None);
     table.count("a request with one waiter, bytes", 256.0, bytes, None);
+}
 
-    let missed = table.print();
-    if missed > 0 {
-        println!("{missed} targets missed");
-        if std::env::args().any(|arg| arg == "--check") {
-            std::process::exit(1);
+struct Pends(u32);
+
+impl Future for Pends {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        if self.0 == 0 {
+            return Poll::Ready(());
+        }
+        self.0 -= 1;
+        Poll::Pending
+    }
+}
+
+fn to_the_end<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return output;
         }
     }
 }

@@ -1,21 +1,22 @@
 //! One client, from its first byte to its last.
 
-use std::future::{Future, poll_fn};
+mod farewell;
+mod receive;
+mod send;
+
+use std::future::poll_fn;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use futures_lite::future::yield_now;
 use http::{Response, StatusCode};
 
 use super::PeerAddr;
-use super::answer::{Answer, Pulled};
-use super::encode;
-use super::options::Tell;
-use super::reader::{Incoming, Progress, Reader, Terms};
+use super::answer::Answer;
+use super::reader::{Progress, Reader, Terms};
 use super::refusal::Refusal;
 use super::seats::Seat;
 use super::socket::Socket;
@@ -24,10 +25,6 @@ use crate::signal::{AbortOnDrop, Controller, Reason};
 
 /// The most bytes of later requests that are read while a call runs.
 const READ_AHEAD: usize = 16 * 1024;
-/// How long a client that was refused may go on sending before its connection is torn down.
-const LINGER: Duration = Duration::from_secs(2);
-/// How many reads are thrown away in a row before others on the executor get their turn, and the time is looked at.
-const DISCARDS: usize = 4;
 /// How many answers or pieces may leave in a row before others on the executor get their turn.
 const STREAK: u8 = 32;
 
@@ -118,7 +115,7 @@ impl Connection {
     }
 
     /// Starts the call for the next request, or returns `None` if there is none and the client has been told. There is no
-    /// call if the service panics before there is one.
+    /// call if the service panicked.
     async fn next_call<'a, S: Service>(
         &mut self,
         service: &'a S,
@@ -130,8 +127,8 @@ impl Connection {
         match poll_fn(|cx| self.poll_request(cx)).await {
             Ok((request, terms)) => {
                 let controller = Controller::new();
-                let call = || Box::pin(service.call(request, controller.signal()));
-                let call = catch_unwind(AssertUnwindSafe(call)).ok();
+                let begin = || Box::pin(service.call(request, controller.signal()));
+                let call = catch_unwind(AssertUnwindSafe(begin)).ok();
                 Some((call, controller.abort_on_drop(Reason::Closed), terms))
             }
             Err(Stop::End) => None,
@@ -139,99 +136,6 @@ impl Connection {
                 Box::pin(self.refuse(refusal)).await;
                 None
             }
-        }
-    }
-
-    /// Reads the next request.
-    fn poll_request(&mut self, cx: &mut Context<'_>) -> Poll<Result<Incoming, Stop>> {
-        loop {
-            let limits = &self.seat.options().limits;
-            if let Some((mut request, terms)) = self.reader.next(limits).map_err(Stop::Refuse)? {
-                self.known = true;
-                if self.reader.input.rest().is_empty() {
-                    // The answer takes the same buffer.
-                    self.reader.input.settle();
-                }
-                if self.limited.take().is_some() {
-                    self.seat.unlimit();
-                }
-                if let (Some(Tell(tell)), Some(peer)) = (self.seat.options().peer_addr, &self.peer)
-                {
-                    tell(request.extensions_mut(), **peer);
-                }
-                return Poll::Ready(Ok((request, terms)));
-            }
-            if self.half_closed {
-                return Poll::Ready(Err(Stop::End));
-            }
-            if self.reader.take_continue() && self.encourage().is_err() {
-                return Poll::Ready(Err(Stop::End));
-            }
-            ready!(self.poll_receive(cx))?;
-        }
-    }
-
-    /// Receives something, or finds a reason not to wait for it any longer.
-    fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Stop>> {
-        loop {
-            if self.may_have_bytes {
-                match self.socket.receive(&mut self.reader.input) {
-                    Ok((1.., filled)) => {
-                        self.may_have_bytes = filled;
-                        return Poll::Ready(Ok(()));
-                    }
-                    Err(err) if err.kind() == io::ErrorKind::WouldBlock => {
-                        self.may_have_bytes = false;
-                    }
-                    Ok((0, _)) | Err(_) => return Poll::Ready(Err(Stop::End)),
-                }
-            }
-            self.reader.input.settle();
-            self.limit();
-            match self.socket.poll_readable(cx) {
-                Poll::Ready(Ok(())) => self.may_have_bytes = true,
-                Poll::Ready(Err(_)) => return Poll::Ready(Err(Stop::End)),
-                Poll::Pending => return self.poll_interrupt(cx),
-            }
-        }
-    }
-
-    /// Begins the limit on time for what is waited for, unless it runs already.
-    fn limit(&mut self) {
-        let progress = self.reader.progress();
-        if self.limited == Some(progress) {
-            return;
-        }
-        self.limited = Some(progress);
-        let options = self.seat.options();
-        self.seat.limit(match progress {
-            Progress::Nothing if self.known => options.idle_timeout,
-            Progress::Nothing | Progress::Head => options.head_timeout,
-            Progress::Body => options.body_timeout,
-        });
-    }
-
-    /// Looks whether waiting for a request has to stop.
-    fn poll_interrupt(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Stop>> {
-        self.seat.register(cx);
-        let progress = self.reader.progress();
-        let stop = match progress {
-            Progress::Body if self.seat.is_closing() => Stop::Refuse(Refusal::CLOSING),
-            _ if self.seat.is_closing() => Stop::End,
-            _ if !self.seat.is_late() => return Poll::Pending,
-            Progress::Nothing => Stop::End,
-            Progress::Head | Progress::Body => Stop::Refuse(Refusal::TIMEOUT),
-        };
-        Poll::Ready(Err(stop))
-    }
-
-    /// Tells a client that waits for it to send the body.
-    fn encourage(&self) -> Result<(), Gone> {
-        match self.socket.send(encode::CONTINUE, &[]) {
-            Ok(count) if count == encode::CONTINUE.len() => Ok(()),
-            // The client reads nothing. It sends the body by itself after a while.
-            Err(err) if err.kind() == io::ErrorKind::WouldBlock => Ok(()),
-            _ => Err(Gone),
         }
     }
 
@@ -305,146 +209,6 @@ impl Connection {
 
     fn prepare(&self, response: Response<Body>, terms: Terms) -> Answer {
         Answer::new(response, terms, !self.seat.is_closing())
-    }
-
-    /// Sends an answer, and fires the signal if the client goes before the end of a streamed one.
-    async fn send(&mut self, answer: &mut Answer, controller: &Controller) -> Result<(), Gone> {
-        let mut sent = Ok(());
-        let mut streak = 0;
-        while sent.is_ok() && answer.is_streaming() {
-            sent = match poll_fn(|cx| self.poll_piece(cx, answer, controller)).await {
-                Ok(()) => poll_fn(|cx| self.poll_flush(cx, answer)).await,
-                Err(Gone) => Err(Gone),
-            };
-            streak += 1;
-            if streak == STREAK {
-                streak = 0;
-                yield_now().await;
-            }
-        }
-        if sent.is_ok() {
-            sent = poll_fn(|cx| self.poll_flush(cx, answer)).await;
-        }
-        if sent.is_err() {
-            if answer.is_streaming() {
-                controller.abort(Reason::Disconnected);
-            }
-            answer.cut();
-            self.socket.close();
-        }
-        sent
-    }
-
-    /// Waits until there is something to send: the next piece of the answer, or a head that should not wait for it.
-    fn poll_piece(
-        &mut self,
-        cx: &mut Context<'_>,
-        answer: &mut Answer,
-        controller: &Controller,
-    ) -> Poll<Result<(), Gone>> {
-        match answer.poll_pull(cx) {
-            Poll::Ready(Pulled::Ready) => return Poll::Ready(Ok(())),
-            Poll::Ready(Pulled::Broken) => return Poll::Ready(Err(Gone)),
-            Poll::Pending if !answer.is_sent() => return Poll::Ready(Ok(())),
-            Poll::Pending => {}
-        }
-        self.reader.input.settle();
-        self.watch(cx, controller);
-        if self.socket.is_closed() {
-            return Poll::Ready(Err(Gone));
-        }
-        Poll::Pending
-    }
-
-    /// Sends what is ready to leave.
-    fn poll_flush(&mut self, cx: &mut Context<'_>, answer: &mut Answer) -> Poll<Result<(), Gone>> {
-        while !answer.is_sent() {
-            let (first, second) = answer.unsent();
-            match self.socket.send(first, second) {
-                Ok(count) => {
-                    answer.advance(count);
-                    if std::mem::take(&mut answer.stalled) {
-                        self.seat.unlimit();
-                    }
-                    continue;
-                }
-                Err(err) if err.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => return Poll::Ready(Err(Gone)),
-            }
-            if !std::mem::replace(&mut answer.stalled, true) {
-                self.reader.input.settle();
-                self.seat.limit(self.seat.options().write_timeout);
-            }
-            match self.socket.poll_writable(cx) {
-                Poll::Ready(Ok(())) => continue,
-                Poll::Ready(Err(_)) => return Poll::Ready(Err(Gone)),
-                Poll::Pending => {}
-            }
-            self.seat.register(cx);
-            if self.seat.is_late() {
-                log::debug!("a client takes nothing of its answer");
-                return Poll::Ready(Err(Gone));
-            }
-            return Poll::Pending;
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// Answers a request that cannot be served, and leaves.
-    async fn refuse(&mut self, refusal: Refusal) {
-        log::debug!("refused a request: {} {}", refusal.status, refusal.text);
-        let mut answer = Answer::last_words(|out| encode::append_refusal(out, refusal));
-        if poll_fn(|cx| self.poll_flush(cx, &mut answer)).await.is_ok() {
-            self.linger().await;
-        }
-    }
-
-    /// Closes the connection after an answer.
-    async fn leave(&mut self, terms: Terms) {
-        // Bytes that nobody has read would make the kernel reset the connection, and the client lose the answer. A
-        // client that asked for the end sends no more.
-        let quiet = self.reader.input.rest().is_empty() && !self.may_have_bytes;
-        if terms.keep_alive || !quiet {
-            self.linger().await;
-        }
-    }
-
-    /// Lets the client read the last answer: says that nothing more comes, and throws away what it still sends.
-    async fn linger(&mut self) {
-        if self.socket.shutdown().is_err() {
-            return;
-        }
-        self.seat.limit(LINGER);
-        poll_fn(|cx| self.poll_discard(cx)).await;
-    }
-
-    fn poll_discard(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        for _ in 0..DISCARDS {
-            self.reader.input.take(self.reader.input.rest().len());
-            match self.socket.receive(&mut self.reader.input) {
-                Ok((1.., _)) => continue,
-                Err(err) if err.kind() == io::ErrorKind::WouldBlock => {}
-                Ok((0, _)) | Err(_) => return Poll::Ready(()),
-            }
-            self.reader.input.settle();
-            if let Poll::Ready(ready) = self.socket.poll_readable(cx) {
-                match ready {
-                    Ok(()) => continue,
-                    Err(_) => return Poll::Ready(()),
-                }
-            }
-            self.seat.register(cx);
-            return self.poll_lingered();
-        }
-        cx.waker().wake_by_ref();
-        self.poll_lingered()
-    }
-
-    fn poll_lingered(&self) -> Poll<()> {
-        match self.seat.is_late() || self.seat.is_closing() {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The formats that a text field may ask for. Each check is one pass over the text.
 
-use crate::protocol::uri_template::{is_scheme, is_uri_text};
+use crate::protocol::uri::{is_scheme, is_uri_text};
 
 /// Tells whether a text has the outline of an e-mail address: something, `@`, a host, and no white
 /// space.

@@ -4,7 +4,8 @@ use crate::era::{self, Refusal};
 use crate::protocol::jsonrpc::{self, RpcError};
 use crate::protocol::{CompletionRef, CompletionRequest};
 use crate::server::Inner;
-use crate::server::dispatch::{Arrival, Intake, Terms};
+use crate::server::arrival::{Arrival, Terms};
+use crate::server::dispatch::Intake;
 
 pub(super) fn serve(arrival: &Arrival<'_>, terms: Terms) -> Result<Intake, Refusal> {
     let (server, version) = (arrival.server(), terms.version);

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::era::{self, Method, Refusal};
 use crate::protocol::jsonrpc::{self, RpcError};
-use crate::server::dispatch::{Arrival, Intake, Terms};
+use crate::server::arrival::{Arrival, Terms};
+use crate::server::dispatch::Intake;
 use crate::server::prompts::{Arguments, Prompt};
 
 pub(super) fn serve(arrival: &Arrival<'_>, terms: Terms) -> Result<Intake, Refusal> {

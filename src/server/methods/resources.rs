@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::era::{self, Method, Refusal};
-use crate::server::dispatch::{Arrival, Intake, Terms};
+use crate::server::arrival::{Arrival, Terms};
+use crate::server::dispatch::Intake;
 
 pub(super) fn serve(arrival: &Arrival<'_>, terms: Terms) -> Result<Intake, Refusal> {
     let (server, version) = (arrival.server(), terms.version);

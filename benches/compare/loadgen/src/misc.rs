@@ -14,16 +14,7 @@ use crate::Opts;
 /// (HTTP), or on the one pipe (stdio).
 pub fn memory(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result<String> {
     let mut next_id = 0u64;
-    if target.is_none() && o.proto == Proto::Legacy {
-        stdio::handshake(server, &mut next_id)?;
-    }
-    // One call first, so that lazily made state is not billed to the load.
-    let mut one = match target {
-        Some(t) => Some(http::open(t, &mut next_id)?),
-        None => None,
-    };
-    echo_once(o, target, server, one.as_mut(), &mut next_id)?;
-    drop(one);
+    drop(begin(o, target, server, &mut next_id)?);
     std::thread::sleep(Duration::from_millis(500));
     let idle = server.usage();
     let n = o.connections;
@@ -74,6 +65,25 @@ pub fn memory(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Res
         .int("cancelled_on_close", last.0 as u64)
         .num("all_cancelled_ms", last.1.saturating_sub(t0) as f64 / 1e6)
         .finish())
+}
+
+/// Shakes hands where that is the protocol, and has one call answered, so that lazily made state is not billed to what
+/// comes after it. Returns the connection (HTTP).
+pub fn begin(
+    o: &Opts,
+    target: Option<&Target>,
+    server: &mut Server,
+    next_id: &mut u64,
+) -> io::Result<Option<(Stream, Option<String>)>> {
+    if target.is_none() && o.proto == Proto::Legacy {
+        stdio::handshake(server, next_id)?;
+    }
+    let mut one = match target {
+        Some(t) => Some(http::open(t, next_id)?),
+        None => None,
+    };
+    echo_once(o, target, server, one.as_mut(), next_id)?;
+    Ok(one)
 }
 
 /// One call that is answered, on a connection that stays.

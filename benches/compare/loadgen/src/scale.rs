@@ -3,8 +3,8 @@ use std::io;
 use std::time::Duration;
 
 use crate::http::{self, Stream, Target};
-use crate::misc::{count, echo_once};
-use crate::msg::{self, Proto};
+use crate::misc::{begin, count, echo_once};
+use crate::msg;
 use crate::server::{Mark, Server};
 use crate::stats::Obj;
 use crate::stdio;
@@ -20,14 +20,7 @@ pub fn run(o: &Opts, target: Option<&Target>, server: &mut Server) -> io::Result
     let n = o.connections;
     let rounds = (WAITING / n.max(1)).max(1);
     let mut next_id = 0u64;
-    if target.is_none() && o.proto == Proto::Legacy {
-        stdio::handshake(server, &mut next_id)?;
-    }
-    let mut one = match target {
-        Some(t) => Some(http::open(t, &mut next_id)?),
-        None => None,
-    };
-    echo_once(o, target, server, one.as_mut(), &mut next_id)?;
+    let mut one = begin(o, target, server, &mut next_id)?;
     std::thread::sleep(Duration::from_millis(200));
     let idle = server.usage();
     let mut busy = idle;
