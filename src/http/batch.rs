@@ -10,9 +10,10 @@ use http::Response;
 use super::Body;
 use super::accepts::Accepts;
 use super::guard::Guard;
-use super::respond::{accepted, json};
+use super::respond::{aborted, accepted, json};
 use super::session::Session;
 use super::sse;
+use super::waiting::given_up;
 use crate::server::dispatch::Intake;
 use crate::server::outlet::Next;
 use crate::signal::{Reason, Signal, Wait};
@@ -80,7 +81,11 @@ impl Batch {
                 future::poll_fn(|cx| self.poll_call(&mut call, &mut wait, cx)).await;
             }
         }
-        self.response()
+        // Some of the answers may be there because of that.
+        match given_up(&signal) {
+            Some(_) => aborted(),
+            None => self.response(),
+        }
     }
 
     fn poll_call(

@@ -15,12 +15,12 @@ use super::endpoint::Inner;
 use super::guard::Guard;
 use super::respond::{aborted, accepted, anonymous, json, plain, refused, whole};
 use super::session::{self, Found, Session};
-use super::waiting::Waiting;
+use super::waiting::{Waiting, given_up};
 use crate::era::{self, Around, Refusal, Route, modern};
 use crate::protocol::jsonrpc::{self, Malformed, Message, Notification, Request, RpcError};
 use crate::server::dispatch::{self, Caller, Intake};
 use crate::server::journal;
-use crate::signal::{Reason, Signal};
+use crate::signal::Signal;
 
 /// What became of a POST by the time its message has been taken.
 pub(super) enum Begun {
@@ -193,15 +193,12 @@ impl Post<'_> {
             accepts: self.accepts,
             endpoint: self.endpoint.clone(),
         };
-        // The caller may have given up while the handler ran in place.
-        match self.caller.signal.reason() {
-            None | Some(Reason::ServerClosed) => {}
-            Some(reason) => {
-                waiting.call.leave(reason);
-                return Begun::Done(aborted());
-            }
-        }
         let next = waiting.call.call().and_then(|call| call.take_next());
+        // The caller may have given up while the handler ran.
+        if let Some(reason) = given_up(self.caller.signal) {
+            waiting.call.leave(reason);
+            return Begun::Done(aborted());
+        }
         match next.and_then(|next| waiting.respond(next, self.caller.signal)) {
             Some(response) => Begun::Done(response),
             None => Begun::Running(waiting),

@@ -106,7 +106,7 @@ impl Waiting {
         };
         let mut watched = true;
         loop {
-            match future::poll_fn(|cx| self.poll(cx, &mut wait, watched)).await {
+            match future::poll_fn(|cx| self.poll(cx, &mut wait, watched.then_some(signal))).await {
                 Event::Next(next) => {
                     if let Some(response) = self.respond(next, signal) {
                         return response;
@@ -128,10 +128,15 @@ impl Waiting {
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>, wait: &mut Wait, watched: bool) -> Poll<Event> {
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        wait: &mut Wait,
+        watched: Option<&Signal>,
+    ) -> Poll<Event> {
         let fired = match watched {
-            true => Pin::new(wait).poll(cx),
-            false => Poll::Pending,
+            Some(_) => Pin::new(wait).poll(cx),
+            None => Poll::Pending,
         };
         // An answer serves those who wait for the head, but not those who have given up meanwhile.
         match fired {
@@ -139,10 +144,20 @@ impl Waiting {
             Poll::Ready(reason) => return Poll::Ready(Event::Fired(reason)),
         }
         match self.call.poll_next(cx) {
-            Poll::Ready(next) => Poll::Ready(Event::Next(next)),
+            Poll::Ready(next) => Poll::Ready(match watched.and_then(given_up) {
+                Some(reason) => Event::Fired(reason),
+                None => Event::Next(next),
+            }),
             Poll::Pending => fired.map(Event::Fired),
         }
     }
+}
+
+/// Why nobody waits for an answer that is there. It may be there because of that: it is asked for behind the answer.
+pub(super) fn given_up(signal: &Signal) -> Option<Reason> {
+    signal
+        .reason()
+        .filter(|reason| !matches!(reason, Reason::ServerClosed))
 }
 
 enum Event {
