@@ -180,13 +180,15 @@ mutant 'calls, gate: an answer follows a cancel' $gate \
     'if outlet.gate != Gate::Open {
             return;
         }
-        let held' 'let held'
+        if let Some(held)' 'if let Some(held)'
 mutant 'calls, gate: a cancel leaves what waits' $gate \
     'outlet.queue.clear();' ''
 mutant 'calls, gate: a cancel leaves the answer' $gate \
     'outlet.answer.take().is_some() || outlet.gate == Gate::Open' 'outlet.gate == Gate::Open'
 mutant 'calls, gate: a stream waits for an answer that was taken away' $gate \
-    'if kept_back {' 'if outlet.gate == Gate::Open { let _ = kept_back;'
+    'if kept_back {
+            // Also' 'if outlet.gate == Gate::Open {
+            // Also'
 mutant 'calls, gate: progress follows the answer' $gate \
     'if outlet.gate != Gate::Open || outlet.last_progress != Some(progress) {' \
     'if outlet.last_progress != Some(progress) {'
