@@ -502,3 +502,25 @@ fn clearing_the_table_meets_calls_that_settle() {
         peer.inflight.clear();
     });
 }
+
+#[test]
+fn a_message_never_follows_the_answer() {
+    model("message × answer", 4, 2, || {
+        let peer = Arc::new(Peer::default());
+        let call = enter(&peer, 1);
+        let other = thread::spawn({
+            let call = call.clone();
+            move || call.say(b"message".to_vec())
+        });
+        call.settle(b"answer");
+        let mut read = Read::default();
+        call.drain_lines(&mut read.0);
+        let said = other.join().unwrap();
+        call.drain_lines(&mut read.0);
+        let expected: &[&str] = match said {
+            true => &["message", "answer"],
+            false => &["answer"],
+        };
+        assert_eq!(read.lines(), expected);
+    });
+}
