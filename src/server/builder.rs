@@ -42,7 +42,8 @@ pub struct Limits {
     /// How many requests of one connection, or of one session, run at a time; at least 1. Default: 1024.
     ///
     /// Requests over HTTP outside of sessions count together, against 64 times this number. An array of messages
-    /// (2025-03-26) holds no more than this many.
+    /// (2025-03-26) holds no more than this many, and its requests are refused from where what is answered at once
+    /// comes to [`message_bytes`](Self::message_bytes).
     pub calls_per_peer: usize,
     /// How many entries one page of a list holds; at least 1. Default: 1000.
     pub page_size: usize,

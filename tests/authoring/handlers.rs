@@ -242,12 +242,9 @@ fn errors_that_are_boxed_or_collected_are_unexpected_and_ours_among_them_stay_wh
     );
 }
 
-#[test]
-fn a_signal_that_ends_a_handler_is_known_in_a_box_too() {
-    let tool = Tool::new("t", async |_: NoInput, cx: Context| {
-        cx.signal().aborted().await;
-        cx.signal().check().map_err(AnyError::from)
-    });
+/// Calls a tool that waits for its signal: what it fails with is known as that, and the client reads why it fired.
+#[track_caller]
+fn judge_its_end(tool: Tool) {
     let server = builder()
         .tool(tool.deadline(Duration::from_millis(1)))
         .around(async |_, next: Next| {
@@ -260,6 +257,15 @@ fn a_signal_that_ends_a_handler_is_known_in_a_box_too() {
         let answer = client.ask(&call(1, "t", "{}")).await;
         assert_eq!(answer, failure(1, "The deadline of this call has passed."));
     });
+}
+
+#[test]
+fn a_signal_that_ends_a_handler_is_known_in_a_box_too() {
+    let tool = Tool::new("t", async |_: NoInput, cx: Context| {
+        cx.signal().aborted().await;
+        cx.signal().check().map_err(AnyError::from)
+    });
+    judge_its_end(tool);
 }
 
 /// An error of the author's own that tells what was being done when the signal fired.
@@ -284,18 +290,7 @@ fn a_signal_that_ends_a_handler_is_known_behind_an_error_of_the_authors_own() {
         let waited = cx.signal().sleep(Duration::from_secs(60)).await;
         waited.map_err(|aborted| While("fetching", aborted))
     });
-    let server = builder()
-        .tool(tool.deadline(Duration::from_millis(1)))
-        .around(async |_, next: Next| {
-            let outcome = next.run().await;
-            let aborted = outcome.as_ref().is_err_and(HandlerError::is_aborted);
-            assert!(aborted, "{outcome:?}");
-            outcome
-        });
-    client::with(&server.build().unwrap(), async |client| {
-        let answer = client.ask(&call(1, "t", "{}")).await;
-        assert_eq!(answer, failure(1, "The deadline of this call has passed."));
-    });
+    judge_its_end(tool);
 }
 
 #[test]
