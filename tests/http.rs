@@ -6,6 +6,8 @@
 mod app;
 #[path = "http/authorize.rs"]
 mod authorize;
+#[path = "http/batches.rs"]
+mod batches;
 #[path = "http/cancel.rs"]
 mod cancel;
 #[path = "http/close.rs"]

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_lite::future;
 use http::Response;
@@ -10,7 +10,7 @@ use http::Response;
 use super::Body;
 use super::accepts::Accepts;
 use super::guard::Guard;
-use super::respond::{aborted, accepted, json};
+use super::respond::{aborted, accepted, json, unanswered};
 use super::session::Session;
 use super::sse;
 use super::waiting::given_up;
@@ -21,18 +21,29 @@ use crate::signal::{Reason, Signal, Wait};
 /// The answers of a batch, as far as they are there.
 pub(super) struct Batch {
     answers: Vec<Vec<u8>>,
+    /// In their order. Those that are over are disarmed.
     calls: Vec<Guard>,
+    /// Why one of them has no answer.
+    silent: Option<Reason>,
     /// It is in use until the last of the calls is answered.
     session: Option<Arc<Session>>,
+    /// The signal of the request, if the handlers run on when their client hangs up.
+    apart: Option<Signal>,
     accepts: Accepts,
 }
 
 impl Batch {
-    pub(super) fn new(accepts: Accepts, session: Option<Arc<Session>>) -> Self {
+    pub(super) fn new(
+        accepts: Accepts,
+        session: Option<Arc<Session>>,
+        apart: Option<Signal>,
+    ) -> Self {
         Self {
             answers: Vec::new(),
             calls: Vec::new(),
+            silent: None,
             session,
+            apart,
             accepts,
         }
     }
@@ -47,15 +58,20 @@ impl Batch {
             Intake::Silent => {}
             Intake::Answer(answer) => self.answers.push(answer.body),
             Intake::Call(call) => {
-                let session = self.session.clone();
-                self.calls.push(Guard::new(call, None, session));
+                let (apart, session) = (self.apart.clone(), self.session.clone());
+                let runs_on = apart.is_some();
+                self.calls
+                    .push(Guard::new(call, apart, session).runs_on(runs_on));
             }
         }
     }
 
     pub(super) fn response(self) -> Response<Body> {
         if self.answers.is_empty() {
-            return accepted();
+            return match self.calls.is_empty() {
+                true => accepted(),
+                false => unanswered(self.silent),
+            };
         }
         if !self.accepts.json {
             let mut out = Vec::new();
@@ -76,11 +92,7 @@ impl Batch {
     /// Waits for all that is missing. Messages that would precede an answer have no place in an array.
     pub(super) async fn wait(mut self, signal: Signal) -> Response<Body> {
         let mut wait = Some(signal.aborted());
-        for mut call in std::mem::take(&mut self.calls) {
-            while call.call().is_some() {
-                future::poll_fn(|cx| self.poll_call(&mut call, &mut wait, cx)).await;
-            }
-        }
+        future::poll_fn(|cx| self.poll(&mut wait, cx)).await;
         // Some of the answers may be there because of that.
         match given_up(&signal) {
             Some(_) => aborted(),
@@ -88,34 +100,32 @@ impl Batch {
         }
     }
 
-    fn poll_call(
-        &mut self,
-        call: &mut Guard,
-        wait: &mut Option<Wait>,
-        cx: &mut Context<'_>,
-    ) -> Poll<()> {
-        // Before the answer is looked at: who has given up meanwhile gets none.
+    fn poll(&mut self, wait: &mut Option<Wait>, cx: &mut Context<'_>) -> Poll<()> {
+        // Before the answers are looked at: who has given up meanwhile gets none.
         match wait.as_mut().map(|wait| Pin::new(wait).poll(cx)) {
             None | Some(Poll::Pending) => {}
-            // The signals of all calls have fired with this one; what ends within the grace is still answered.
-            Some(Poll::Ready(Reason::ServerClosed)) => *wait = None,
+            // What ends within the grace is still answered.
+            Some(Poll::Ready(Reason::ServerClosed)) => {
+                *wait = None;
+                let calls = self.calls.iter();
+                calls.for_each(|call| call.abort(Reason::ServerClosed));
+            }
             Some(Poll::Ready(reason)) => {
-                call.leave(reason);
+                let calls = self.calls.iter_mut();
+                calls.for_each(|call| call.leave(reason.clone()));
                 return Poll::Ready(());
             }
         }
-        match call.poll_next(cx) {
-            Poll::Ready(Next::Message(_) | Next::Release) => Poll::Ready(()),
-            Poll::Ready(Next::Answer(answer)) => {
-                self.answers.push(answer.body);
+        for call in &mut self.calls {
+            while let Some(running) = call.call() {
+                match ready!(running.poll_next(cx)) {
+                    Next::Message(_) | Next::Release => continue,
+                    Next::Answer(answer) => self.answers.push(answer.body),
+                    Next::Silence => self.silent = running.signal.reason(),
+                }
                 call.disarm();
-                Poll::Ready(())
             }
-            Poll::Ready(Next::Silence) => {
-                call.disarm();
-                Poll::Ready(())
-            }
-            Poll::Pending => Poll::Pending,
         }
+        Poll::Ready(())
     }
 }

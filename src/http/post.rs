@@ -158,17 +158,22 @@ impl Post<'_> {
     }
 
     fn run_in(&self, session: Arc<Session>, request: Request<'_>, route: Route) -> Begun {
-        // A handler that runs on must not see that its client has gone. Whatever else fires the signal is passed on.
-        let runs_on = self.endpoint.runs_on() && !self.caller.signal.is_aborted();
-        let apart = runs_on.then(|| self.caller.signal.clone());
-        let never = Signal::never();
-        let signal = if runs_on { &never } else { self.caller.signal };
-        let caller = Caller {
-            signal,
-            ..self.caller
-        };
+        let (caller, apart) = self.kept_apart(self.endpoint.runs_on());
         let intake = dispatch::run(&session.peer, request, route, Some(self.head), caller);
         self.attend(intake, Some(session), apart)
+    }
+
+    /// What handlers are begun with, and the signal that they do not see: one that runs on must not see that its client
+    /// has gone. Whatever else fires the signal is passed on.
+    fn kept_apart(&self, runs_on: bool) -> (Caller<'_>, Option<Signal>) {
+        if !runs_on || self.caller.signal.is_aborted() {
+            return (self.caller, None);
+        }
+        let caller = Caller {
+            signal: const { &Signal::never() },
+            ..self.caller
+        };
+        (caller, Some(self.caller.signal.clone()))
     }
 
     /// Takes what there is at once.
@@ -274,12 +279,15 @@ impl Post<'_> {
                 return Begun::Done(json(answer.status, answer.body));
             }
         };
-        let mut batch = Batch::new(self.accepts, session);
+        // Its answers are an array, to which nobody can come back: only what was chosen lets its handlers run on.
+        let runs_on = session.is_some() && self.endpoint.aborts == Some(false);
+        let (caller, apart) = self.kept_apart(runs_on);
+        let mut batch = Batch::new(self.accepts, session, apart);
         let around = Around::Http {
             headers: self.head,
             session: peer.legacy_version(),
         };
-        dispatch::batch(&peer, elements, around, self.caller, |intake| {
+        dispatch::batch(&peer, elements, around, caller, |intake| {
             batch.take(intake);
         });
         match batch.is_answered() {

@@ -9,6 +9,7 @@ use super::headers::add;
 use super::sse;
 use crate::era::{self, Refusal};
 use crate::protocol::jsonrpc::{Id, RpcError};
+use crate::signal::Reason;
 
 /// A response in words, for what is no matter of JSON-RPC.
 pub(super) fn plain(status: StatusCode, text: &str) -> Response<Body> {
@@ -72,4 +73,15 @@ pub(super) fn whole(accepts: Accepts, status: u16, body: Vec<u8>) -> Response<Bo
 /// The response to a request that its bearer has given up: it is likely that nobody reads it.
 pub(super) fn aborted() -> Response<Body> {
     plain(StatusCode::SERVICE_UNAVAILABLE, "aborted\n")
+}
+
+/// The response to a request whose answer nobody wants, or that is not served to its end, for this reason.
+pub(super) fn unanswered(reason: Option<Reason>) -> Response<Body> {
+    match reason {
+        Some(Reason::ServerClosed) => {
+            plain(StatusCode::SERVICE_UNAVAILABLE, "the server is closing\n")
+        }
+        Some(Reason::Cancelled(_) | Reason::Closed) => sse::response(Body::empty()),
+        _ => aborted(),
+    }
 }

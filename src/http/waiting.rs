@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_lite::future;
-use http::{Response, StatusCode};
+use http::Response;
 
 use super::Body;
 use super::accepts::Accepts;
 use super::endpoint::Inner;
 use super::guard::Guard;
-use super::respond::{aborted, plain, whole};
+use super::respond::{aborted, unanswered, whole};
 use super::sse::{self, Events};
 use crate::era;
 use crate::server::outlet::Next;
@@ -48,20 +48,11 @@ impl Waiting {
                 Some(self.stream(None, signal))
             }
             Next::Message(_) | Next::Release => None,
-            Next::Silence => Some(self.silence()),
-        }
-    }
-
-    /// The response to a request whose answer nobody wants, or that is not served to its end.
-    fn silence(&mut self) -> Response<Body> {
-        let reason = self.call.call().and_then(|call| call.signal.reason());
-        self.call.disarm();
-        match reason {
-            Some(Reason::ServerClosed) => {
-                plain(StatusCode::SERVICE_UNAVAILABLE, "the server is closing\n")
+            Next::Silence => {
+                let reason = self.call.call().and_then(|call| call.signal.reason());
+                self.call.disarm();
+                Some(unanswered(reason))
             }
-            Some(Reason::Cancelled(_) | Reason::Closed) => sse::response(Body::empty()),
-            _ => aborted(),
         }
     }
 
