@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::common::*;
 use smol_mcp::Limits;
-use smol_mcp::http::{self, Listener};
+use smol_mcp::http::{self, Listener, MemoryStore};
 use smol_mcp::signal::Reason;
 
 const LONG: Duration = Duration::from_secs(15);
@@ -122,4 +122,34 @@ fn a_grace_that_is_longer_than_that_of_connections_is_kept() {
         assert_eq!(exchange.reply().await.text(), said("1", "played"));
         bounded("the close", closing).await;
     });
+}
+
+// A program that drops what serves is no client that leaves, nor does any come back.
+#[test]
+fn whoever_drops_the_serving_future_closes_the_connections() {
+    let kept = |stage: &Stage| stage.endpoint().event_store(MemoryStore::new());
+    for way in [Way::Listener, Way::Tide] {
+        for kind in ["modern", "legacy"] {
+            smol::block_on(async {
+                let stage = Stage::new();
+                let serving = serve(way, kept(&stage)).await;
+                let request = match kind {
+                    "modern" => Req::play("1"),
+                    _ => Req::legacy_play(&open(&*serving, "2025-11-25").await, "1"),
+                };
+                let (streaming, streaming_playing) = stage.streaming(&*serving, &request).await;
+                let waiting = serving.send(&request).await;
+                let waiting_playing = stage.playing().await;
+                drop(serving);
+                for playing in [&streaming_playing, &waiting_playing] {
+                    let reason = playing.aborted().await;
+                    assert!(
+                        matches!(reason, Reason::Closed),
+                        "{way:?}, {kind}: {reason}"
+                    );
+                }
+                drop((streaming, waiting));
+            });
+        }
+    }
 }

@@ -161,6 +161,56 @@ fn a_stream_may_end_within_the_grace() {
     assert!(answer.ends_with("3\r\nbye\r\n0\r\n\r\n"), "{answer:?}");
 }
 
+/// Answers with a stream of its own making, and hands out the signal.
+fn streaming<S>(
+    signals: Sender<Signal>,
+    stream: impl Fn() -> S + Send + Sync + 'static,
+) -> impl Service
+where
+    S: futures_lite::Stream<Item = std::io::Result<Vec<u8>>> + Send + 'static,
+{
+    move |_request: http::Request<Vec<u8>>, signal: Signal| {
+        signals.send(signal).unwrap();
+        let response = http::Response::new(Body::stream(stream()));
+        async move { response }
+    }
+}
+
+// Nobody waits for the stream then, but for the socket.
+#[test]
+fn a_stream_whose_client_does_not_read_is_told_of_the_close() {
+    let (sender, signals) = channel();
+    let huge = || {
+        let huge = futures_lite::stream::once(Ok(vec![0; 64 << 20]));
+        futures_lite::StreamExt::chain(huge, futures_lite::stream::pending())
+    };
+    let server = Server::start(streaming(sender, huge));
+    let mut client = server.connect();
+    client.write_all(CALL.as_bytes()).unwrap();
+    let signal = signals.recv_timeout(SOON).unwrap();
+    // Its first bytes have come.
+    client.read_exact(&mut [0]).unwrap();
+    close(&server, Duration::from_millis(100));
+    let reason = signal.wait_timeout(SOON);
+    assert!(matches!(reason, Some(Reason::ServerClosed)), "{reason:?}");
+}
+
+// Nobody waits for anything then.
+#[test]
+fn a_stream_that_is_always_ready_is_told_of_the_close() {
+    let (sender, signals) = channel();
+    let ready = || futures_lite::stream::repeat_with(|| Ok(vec![0; 1024]));
+    let server = Server::start(streaming(sender, ready));
+    let mut client = server.connect();
+    client.write_all(CALL.as_bytes()).unwrap();
+    let signal = signals.recv_timeout(SOON).unwrap();
+    let reading = std::thread::spawn(move || std::io::copy(&mut client, &mut std::io::sink()));
+    close(&server, Duration::from_millis(100));
+    let reason = signal.wait_timeout(SOON);
+    assert!(matches!(reason, Some(Reason::ServerClosed)), "{reason:?}");
+    let _ = reading.join().unwrap();
+}
+
 #[test]
 fn closing_twice_and_from_two_sides_is_harmless() {
     let (sender, events) = channel();

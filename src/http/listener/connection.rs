@@ -21,7 +21,7 @@ use super::refusal::Refusal;
 use super::seats::Seat;
 use super::socket::Socket;
 use crate::http::{Body, Service};
-use crate::signal::{AbortOnDrop, Controller, Reason};
+use crate::signal::{Controller, Reason};
 
 /// The most bytes of later requests that are read while a call runs.
 const READ_AHEAD: usize = 16 * 1024;
@@ -55,6 +55,24 @@ enum Stop {
 /// The client has gone.
 struct Gone;
 
+/// Fires the signal of a call if its future, or the one that sends its answer, is dropped before its end. It stands
+/// behind what is dropped with it: a call or a stream that nobody has told otherwise takes its client to have left.
+struct Ending<'a>(Option<&'a Controller>);
+
+impl Ending<'_> {
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        if let Some(controller) = self.0 {
+            controller.abort(Reason::Closed);
+        }
+    }
+}
+
 /// Serves a client until one of the two has enough.
 ///
 /// Dropping it closes the socket and drops the service's future.
@@ -75,7 +93,7 @@ pub(super) fn serve<S: Service>(
             };
             let mut answer = {
                 let response = match call {
-                    Some(call) => connection.attend(call, controller.controller()).await,
+                    Some(call) => connection.attend(call, &controller).await,
                     None => Some(broken()),
                 };
                 let Some(response) = response else {
@@ -83,8 +101,7 @@ pub(super) fn serve<S: Service>(
                 };
                 connection.prepare(response, terms)
             };
-            let sent = connection.send(&mut answer, controller.controller()).await;
-            controller.disarm();
+            let sent = connection.send(&mut answer, &controller).await;
             if sent.is_err() {
                 return;
             }
@@ -121,7 +138,7 @@ impl Connection {
         service: &'a S,
     ) -> Option<(
         Option<Pin<Box<impl Future<Output = Response<Body>> + Send + use<'a, S>>>>,
-        AbortOnDrop,
+        Controller,
         Terms,
     )> {
         match poll_fn(|cx| self.poll_request(cx)).await {
@@ -129,7 +146,7 @@ impl Connection {
                 let controller = Controller::new();
                 let begin = || Box::pin(service.call(request, controller.signal()));
                 let call = catch_unwind(AssertUnwindSafe(begin)).ok();
-                Some((call, controller.abort_on_drop(Reason::Closed), terms))
+                Some((call, controller, terms))
             }
             Err(Stop::End) => None,
             Err(Stop::Refuse(refusal)) => {
@@ -151,6 +168,7 @@ impl Connection {
     where
         F: Future<Output = Response<Body>>,
     {
+        let ending = Ending(Some(controller));
         let mut waiting = false;
         let response = poll_fn(|cx| {
             // A hang-up is told before the call goes on, so that the call finds its signal fired.
@@ -172,6 +190,7 @@ impl Connection {
             }
         })
         .await;
+        ending.disarm();
         (!self.socket.is_closed()).then_some(response)
     }
 

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use futures_lite::future::yield_now;
 
-use super::{Connection, Gone, STREAK};
+use super::{Connection, Ending, Gone, STREAK};
 use crate::http::listener::answer::{Answer, Pulled};
 use crate::signal::{Controller, Reason};
 
@@ -17,11 +17,12 @@ impl Connection {
         answer: &mut Answer,
         controller: &Controller,
     ) -> Result<(), Gone> {
+        let ending = Ending(Some(controller));
         let mut sent = Ok(());
         let mut streak = 0;
         while sent.is_ok() && answer.is_streaming() {
             sent = match poll_fn(|cx| self.poll_piece(cx, answer, controller)).await {
-                Ok(()) => poll_fn(|cx| self.poll_flush(cx, answer)).await,
+                Ok(()) => poll_fn(|cx| self.poll_stream(cx, answer, controller)).await,
                 Err(Gone) => Err(Gone),
             };
             streak += 1;
@@ -40,6 +41,7 @@ impl Connection {
             answer.cut();
             self.socket.close();
         }
+        ending.disarm();
         sent
     }
 
@@ -62,6 +64,21 @@ impl Connection {
             return Poll::Ready(Err(Gone));
         }
         Poll::Pending
+    }
+
+    /// Sends what is ready to leave of a stream. Whoever makes more of it is told of a close, although it is not waited for.
+    fn poll_stream(
+        &mut self,
+        cx: &mut Context<'_>,
+        answer: &mut Answer,
+        controller: &Controller,
+    ) -> Poll<Result<(), Gone>> {
+        let sent = self.poll_flush(cx, answer);
+        // After whoever closes has been told whom to wake.
+        if answer.is_streaming() && self.seat.is_closing() {
+            controller.abort(Reason::ServerClosed);
+        }
+        sent
     }
 
     /// Sends what is ready to leave.
