@@ -282,7 +282,8 @@ impl Endpoint {
     /// dropping the future, or the body of its response before its end, with
     /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected). Then nothing of the call leaves any more, while
     /// the handler runs to its end, where [`Builder::executor`](crate::Builder::executor) says. The reason
-    /// [`ServerClosed`](crate::signal::Reason::ServerClosed) is different: what ends within the grace is still answered.
+    /// [`ServerClosed`](crate::signal::Reason::ServerClosed) is different: what ends within the grace is still answered, and
+    /// what would not end by itself, a subscription or the stream of a session, does at once.
     pub async fn handle(&self, request: Request<Vec<u8>>, signal: Signal) -> Response<Body> {
         self.call(request, signal).await
     }

@@ -63,7 +63,7 @@ impl Guard {
     /// Tells the handler of an end that is near. Its answer may still leave.
     pub(super) fn abort(&self, reason: Reason) {
         if let Some(call) = &self.call {
-            call.controller.abort(reason);
+            call.abort(reason);
         }
     }
 

@@ -12,7 +12,7 @@ use super::Body;
 use super::endpoint::Inner;
 use super::session::Session;
 use super::sse::{self, Pulse};
-use crate::signal::Wait;
+use crate::signal::{Signal, Wait};
 
 /// A response that carries the messages of a session from now on.
 pub(super) fn response(
@@ -20,6 +20,7 @@ pub(super) fn response(
     session: Arc<Session>,
     turn: u64,
     mut first: Vec<u8>,
+    signal: &Signal,
 ) -> Response<Body> {
     // The response before this one looks again, and finds that it is the newest no more.
     session.peer.feed.nudge();
@@ -32,7 +33,7 @@ pub(super) fn response(
         turn,
         first,
         pulse: Pulse::new(endpoint.keep_alive),
-        closed: endpoint.server.closed().aborted(),
+        given_up: endpoint.server.closed().any(signal).aborted(),
     }))
 }
 
@@ -42,7 +43,8 @@ struct Messages {
     turn: u64,
     first: Vec<u8>,
     pulse: Pulse,
-    closed: Wait,
+    /// Nobody reads any more, or the server closes: nothing that is waited for would still come.
+    given_up: Wait,
 }
 
 impl Stream for Messages {
@@ -51,7 +53,7 @@ impl Stream for Messages {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
         let mut out = std::mem::take(&mut this.first);
-        let mut ended = Pin::new(&mut this.closed).poll(cx).is_ready();
+        let mut ended = Pin::new(&mut this.given_up).poll(cx).is_ready();
         let mut listening = this.session.listening();
         ended |= listening.turn != this.turn;
         while !ended {

@@ -192,7 +192,7 @@ impl Resume for Resumption {
             listening.turn += 1;
             let turn = listening.turn;
             drop(listening);
-            return messages::response(endpoint, session, turn, out);
+            return messages::response(endpoint, session, turn, out, signal);
         }
         drop(listening);
         let flow = session.flows().get(id.stream);

@@ -262,7 +262,7 @@ pub(super) fn listen(endpoint: &Inner, head: &Head<'_>, signal: &Signal) -> Resp
     listening.log = log;
     let turn = listening.turn;
     drop(listening);
-    messages::response(endpoint, session, turn, first)
+    messages::response(endpoint, session, turn, first, signal)
 }
 
 /// Serves DELETE.

@@ -65,10 +65,7 @@ fn the_reason_of_the_caller_reaches_each_call_of_a_batch() {
             }
 
             let (_, exchange, both) = begin(&stage, serving).await;
-            let Exchange::Direct(_, _, controller) = &exchange else {
-                unreachable!("no socket");
-            };
-            controller.abort(Reason::ServerClosed);
+            exchange.fire(Reason::ServerClosed);
             for playing in &both {
                 assert!(matches!(playing.aborted().await, Reason::ServerClosed));
                 playing.finish("in time");

@@ -66,10 +66,7 @@ fn serving_ends_when_the_server_is_closed_although_clients_stay() {
 fn streams_of_sessions_end_at_once_when_the_server_closes() {
     every_way(async |stage, serving| {
         let session = open(serving, "2025-11-25").await;
-        let get = Req::new("GET")
-            .with("accept", "text/event-stream")
-            .with("mcp-session-id", &session);
-        let mut stream = serving.send(&get).await;
+        let mut stream = serving.send(&listen(&session)).await;
         stream.head().await;
         assert_eq!(stream.piece().await.unwrap(), ":\n\n");
         // While it runs, the close goes on.
@@ -81,6 +78,62 @@ fn streams_of_sessions_end_at_once_when_the_server_closes() {
         playing.finish("played");
         assert_eq!(exchange.reply().await.text(), said("1", "played"));
         bounded("the close", closing).await;
+    });
+}
+
+fn listen(session: &str) -> Req {
+    Req::new("GET")
+        .with("accept", "text/event-stream")
+        .with("mcp-session-id", session)
+}
+
+/// A subscription and the stream of a session, both open: they wait for nothing that would end within a grace.
+async fn open_ended(serving: &dyn Serving) -> (Exchange, Exchange) {
+    let subscribe = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{{"notifications":{{}},{META}}}}}"#
+    );
+    let mut subscription = serving.send(&Req::modern(&subscribe)).await;
+    assert_eq!(subscription.head().await.0, 200);
+    let acknowledged = subscription.piece().await.unwrap();
+    assert!(acknowledged.contains("acknowledged"), "{acknowledged}");
+    let session = open(serving, "2025-11-25").await;
+    let mut stream = serving.send(&listen(&session)).await;
+    assert_eq!(stream.head().await.0, 200);
+    assert_eq!(stream.piece().await.unwrap(), ":\n\n");
+    (subscription, stream)
+}
+
+const CLOSING: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"stage","version":"1"},"io.modelcontextprotocol/subscriptionId":1}}}"#;
+
+// R238: also where not the server closes, but what listens for it.
+#[test]
+fn what_is_open_without_an_end_ends_at_once_when_its_listener_closes() {
+    every_way(async |_, serving| {
+        let (mut subscription, mut stream) = open_ended(serving).await;
+        let closing = match serving.closer() {
+            Some(closer) => smol::spawn(async move { closer.close(LONG).await }),
+            None => {
+                subscription.fire(Reason::ServerClosed);
+                stream.fire(Reason::ServerClosed);
+                smol::spawn(async {})
+            }
+        };
+        assert_eq!(subscription.rest().await, format!("data: {CLOSING}\n\n"));
+        assert_eq!(stream.rest().await, "");
+        bounded("the close", closing).await;
+    });
+}
+
+#[test]
+fn what_is_open_without_an_end_ends_without_a_word_when_its_caller_gives_it_up() {
+    smol::block_on(async {
+        let stage = Stage::new();
+        let serving = &*serve(Way::Direct, stage.endpoint()).await;
+        let (mut subscription, mut stream) = open_ended(serving).await;
+        for exchange in [&mut subscription, &mut stream] {
+            exchange.fire(Reason::application("out of ink"));
+            assert_eq!(exchange.rest().await, "");
+        }
     });
 }
 

@@ -11,7 +11,7 @@ use smol::future::FutureExt;
 use smol::io::{AsyncReadExt, AsyncWriteExt};
 use smol::stream::StreamExt;
 use smol::{Async, Task, Timer};
-use smol_mcp::http::{self, Body, Endpoint, Listener};
+use smol_mcp::http::{self, Body, Closer, Endpoint, Listener};
 use smol_mcp::signal::{Controller, Reason};
 use smol_mcp::{Context, HandlerError, NoInput, Server, Tool};
 
@@ -195,6 +195,9 @@ pub(crate) const WAYS: [Way; 3] = [Way::Direct, Way::Listener, Way::Tide];
 pub(crate) trait Serving {
     fn way(&self) -> Way;
 
+    /// Who ends the listener, where there is one.
+    fn closer(&self) -> Option<Closer>;
+
     /// Sends a request.
     fn send(&self, request: &Req) -> Pin<Box<dyn Future<Output = Exchange> + '_>>;
 }
@@ -206,12 +209,17 @@ struct Direct(Endpoint);
 struct Socket {
     way: Way,
     address: std::net::SocketAddr,
+    closer: Closer,
     _server: Task<io::Result<()>>,
 }
 
 impl Serving for Direct {
     fn way(&self) -> Way {
         Way::Direct
+    }
+
+    fn closer(&self) -> Option<Closer> {
+        None
     }
 
     fn send(&self, request: &Req) -> Pin<Box<dyn Future<Output = Exchange> + '_>> {
@@ -226,6 +234,10 @@ impl Serving for Direct {
 impl Serving for Socket {
     fn way(&self) -> Way {
         self.way
+    }
+
+    fn closer(&self) -> Option<Closer> {
+        Some(self.closer.clone())
     }
 
     fn send(&self, request: &Req) -> Pin<Box<dyn Future<Output = Exchange> + '_>> {
@@ -247,7 +259,7 @@ pub(crate) async fn serve(way: Way, endpoint: Endpoint) -> Box<dyn Serving> {
         return Box::new(Direct(endpoint));
     }
     let listener = Listener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let (address, closer) = (listener.local_addr().unwrap(), listener.closer());
     let server = match way {
         Way::Tide => {
             let mut app = tide::new();
@@ -263,6 +275,7 @@ pub(crate) async fn serve(way: Way, endpoint: Endpoint) -> Box<dyn Serving> {
     Box::new(Socket {
         way,
         address,
+        closer,
         _server: server,
     })
 }
@@ -357,6 +370,14 @@ impl Exchange {
             body
         })
         .await
+    }
+
+    /// Fires the signal that the caller has passed, and reads on.
+    pub(crate) fn fire(&self, reason: Reason) {
+        let Exchange::Direct(_, _, controller) = self else {
+            panic!("a socket passes no signal");
+        };
+        controller.abort(reason);
     }
 
     /// Leaves, as a client does that is not interested any more.
