@@ -166,7 +166,8 @@ impl Endpoint {
     }
 
     /// Bounds the legacy sessions: how many there are at most (default 1,000), and after how much idle time one ends
-    /// (default 30 minutes). What a client says of itself at the beginning of one may take 64 KiB.
+    /// (default 30 minutes). Idle is a session whose client has no stream open and waits for no answer; what still runs for it
+    /// is aborted at its end. What a client says of itself at the beginning of one may take 64 KiB.
     pub fn sessions(self, most: usize, idle: Duration) -> Self {
         self.change(|inner| inner.sessions = Some(Arc::new(Sessions::new(most, idle))))
     }
@@ -175,7 +176,8 @@ impl Endpoint {
     ///
     /// With a store every event of a session has an id, and a GET with `Last-Event-ID` continues the stream that the id
     /// names, and no other. A client that hangs up can come back for its answer once it has seen an event, so from then on its
-    /// handler runs on. Clients of 2025-11-25 may also be sent away by [`Context::release_stream`](crate::Context::release_stream).
+    /// handler runs on, until the session [is idle](Self::sessions) for too long. Clients of 2025-11-25 may also be sent
+    /// away by [`Context::release_stream`](crate::Context::release_stream).
     /// Without sessions, and for clients of 2026-07-28 and later, it changes nothing.
     pub fn event_store(self, store: impl EventStore) -> Self {
         self.change(|inner| inner.store = Some(Arc::new(Resumption(Arc::new(store)))))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::session::Session;
+use super::session::{InUse, Session};
 use crate::server::call::Call;
 use crate::server::outlet::Next;
 use crate::signal::{Reason, Signal};
@@ -11,13 +11,13 @@ use crate::signal::{Reason, Signal};
 /// Leaves a call whose response is dropped before its end: nobody reads it any more.
 pub(super) struct Guard {
     call: Option<Arc<Call>>,
-    /// The signal of the request, if the handler has been given another one: it is not to notice by itself that its client
-    /// has gone.
+    /// The signal of the request, if the handler does not have it: it is not to notice by itself that its client has gone,
+    /// or it was begun by an earlier request.
     apart: Option<Signal>,
     /// Whether the handler runs on when its client hangs up.
     runs_on: bool,
     /// The session of the call. It is in use until the response ends.
-    pub(super) session: Option<Arc<Session>>,
+    session: Option<InUse>,
 }
 
 impl Guard {
@@ -31,7 +31,7 @@ impl Guard {
             call,
             apart,
             runs_on: false,
-            session,
+            session: session.map(InUse::new),
         }
     }
 
@@ -43,6 +43,10 @@ impl Guard {
 
     pub(super) fn call(&self) -> Option<&Arc<Call>> {
         self.call.as_ref()
+    }
+
+    pub(super) fn session(&self) -> Option<&Arc<Session>> {
+        self.session.as_ref().map(InUse::session)
     }
 
     /// Hands the duty on.
@@ -89,8 +93,5 @@ impl Drop for Guard {
     fn drop(&mut self) {
         let fired = self.apart.as_ref().and_then(Signal::reason);
         self.leave(fired.unwrap_or(Reason::Disconnected));
-        if let Some(session) = &self.session {
-            session.touch();
-        }
     }
 }

@@ -211,7 +211,7 @@ impl Resume for Resumption {
         flow.call.nudge();
         let guard = Guard::new(
             flow.call.clone(),
-            endpoint.runs_on().then(|| signal.clone()),
+            Some(signal.clone()),
             Some(session.clone()),
         )
         .runs_on(endpoint.runs_on());

@@ -2,7 +2,7 @@
 //!
 //! (MCP 2025-11-25, basic/transports, "Session Management")
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,8 @@ pub(super) struct Session {
     /// Whom it was opened by, if that is known. Only the same may use it.
     owner: Option<Box<str>>,
     touched: Mutex<Instant>,
+    /// How many responses are on their way to the client, or wait for what they are to say.
+    responses: AtomicUsize,
     /// Counts the streams whose events have ids.
     pub(super) streams: AtomicU64,
     /// The stream of messages that belong to no request.
@@ -69,6 +71,7 @@ impl Session {
             id,
             owner: owner.map(Into::into),
             touched: Mutex::new(Instant::now()),
+            responses: AtomicUsize::new(0),
             streams: AtomicU64::new(0),
             listening: Mutex::default(),
             flows: Mutex::default(),
@@ -98,9 +101,10 @@ impl Session {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// A session whose client has a stream open, or waits for an answer, is in use.
+    /// A session whose client has a stream open, or waits for an answer, is in use. One whose handlers run on without a
+    /// client is not: somebody has to come back for what they say.
     pub(super) fn is_idle(&self, idle: Duration) -> bool {
-        let busy = self.peer.inflight.len() > 0 || self.peer.feed.is_watched();
+        let busy = self.responses.load(Ordering::Relaxed) > 0 || self.peer.feed.is_watched();
         !busy && self.touched().elapsed() >= idle
     }
 
@@ -115,6 +119,27 @@ impl Session {
         if let Some(store) = &endpoint.store {
             store.end(self);
         }
+    }
+}
+
+/// A session that is in use until this is dropped, and whose idle time begins then.
+pub(super) struct InUse(Arc<Session>);
+
+impl InUse {
+    pub(super) fn new(session: Arc<Session>) -> Self {
+        session.responses.fetch_add(1, Ordering::Relaxed);
+        Self(session)
+    }
+
+    pub(super) fn session(&self) -> &Arc<Session> {
+        &self.0
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        self.0.touch();
+        self.0.responses.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -66,7 +66,7 @@ impl Waiting {
         let mut call = self.call.take();
         let mut out = Vec::new();
         let store = self.endpoint.store.as_ref().filter(|_| self.kept);
-        let part = match (store, &call.session, call.call()) {
+        let part = match (store, call.session(), call.call()) {
             (Some(store), Some(session), Some(call)) => {
                 let (retry, first) = (self.endpoint.retry, first.as_deref());
                 Some(store.begin(session, call, retry, first, &mut out))

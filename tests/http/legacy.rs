@@ -3,8 +3,9 @@
 use smol::future;
 
 use crate::common::*;
-use smol_mcp::http::Endpoint;
+use smol_mcp::http::{Endpoint, MemoryStore};
 use smol_mcp::protocol::{ResourceContents, ResourceInfo};
+use smol_mcp::signal::Reason;
 use smol_mcp::{Limits, List, Resource, Server};
 
 const SUPPORTED: &str = r#"["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"]"#;
@@ -616,6 +617,31 @@ fn a_session_that_nobody_uses_ends_and_one_with_a_call_does_not() {
                 .status,
             404
         );
+    });
+}
+
+// What a client has left behind is no sign that it is there.
+#[test]
+fn a_session_whose_client_never_comes_back_ends_with_what_runs_for_it() {
+    let brief = |stage: &Stage| {
+        stage
+            .endpoint()
+            .sessions(1, std::time::Duration::from_millis(300))
+            .event_store(MemoryStore::new())
+    };
+    every_way_with(Stage::new, brief, async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        let (exchange, playing) = stage
+            .streaming(serving, &Req::legacy_play(&session, "1"))
+            .await;
+        exchange.hang_up();
+        // A request after it, so that the end of the connection has been noticed.
+        let other = serving.send(&Req::call("2", "quick", "")).await;
+        assert_eq!(other.reply().await.status, 200);
+        assert!(!playing.cx.signal().is_aborted());
+        smol::Timer::after(std::time::Duration::from_millis(400)).await;
+        open(serving, "2025-11-25").await;
+        assert!(matches!(playing.aborted().await, Reason::Closed));
     });
 }
 

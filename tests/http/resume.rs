@@ -316,6 +316,28 @@ fn the_end_of_a_session_ends_the_streams_that_were_left() {
     });
 }
 
+// P2, P3: who gives up the stream that was taken up says why, whatever a hang-up does.
+#[test]
+fn the_reason_of_the_caller_that_came_back_reaches_the_handler() {
+    for aborts in [true, false] {
+        smol::block_on(async {
+            let stage = Stage::new();
+            let endpoint = kept(&stage).abort_on_hang_up(aborts);
+            let serving = &*serve(Way::Direct, endpoint).await;
+            let session = open(serving, "2025-11-25").await;
+            let mut exchange = serving.send(&Req::legacy_play(&session, "1")).await;
+            let playing = stage.playing().await;
+            playing.cx.release_stream();
+            exchange.head().await;
+            exchange.rest().await;
+            let mut back = serving.send(&resume(&session, "1-0")).await;
+            back.head().await;
+            back.abort(Reason::application("out of ink"));
+            assert_eq!(playing.aborted().await.to_string(), "out of ink");
+        });
+    }
+}
+
 #[test]
 fn a_cancelled_call_that_was_left_ends() {
     every_way_with(Stage::new, kept, async |stage, serving| {
