@@ -1141,6 +1141,50 @@ fn a_cancelled_call_takes_its_question_back() {
 }
 
 #[test]
+fn a_question_is_taken_back_before_the_answer_of_a_call_that_ends_otherwise() {
+    let failed = |text: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[{{"type":"text","text":"{text}"}}],"isError":true}}}}"#
+        )
+    };
+    let aborted = failed("The call was aborted.");
+    for (end, answer) in [
+        ("input", aborted.clone()),
+        ("close", aborted),
+        ("deadline", failed("The deadline of this call has passed.")),
+    ] {
+        let tool = match end {
+            "deadline" => Tool::new("greet", greet).deadline(Duration::from_millis(20)),
+            _ => Tool::new("greet", greet),
+        };
+        let server = serve(tool);
+        with(&server, async |client| {
+            client.initialize("2025-11-25", ALL).await;
+            client.send(&legacy_call("1", "greet")).await;
+            assert!(client.next().await.contains("elicitation/create"));
+            let closing = match end {
+                "input" => {
+                    client.leave();
+                    None
+                }
+                "close" => {
+                    let server = server.clone();
+                    Some(smol::spawn(async move {
+                        server.close(Duration::from_secs(60)).await;
+                    }))
+                }
+                _ => None,
+            };
+            client.expect(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":"No longer needed","requestId":1}}"#).await;
+            client.expect(&answer).await;
+            if let Some(closing) = closing {
+                closing.await;
+            }
+        });
+    }
+}
+
+#[test]
 fn a_handler_that_waits_no_longer_takes_its_question_back() {
     let tool = Tool::new("t", async |_: NoInput, cx: Context| {
         let asked = async { cx.elicit("name", name_form()).await.map(|_| "answered") };

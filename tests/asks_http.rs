@@ -280,6 +280,47 @@ fn a_session_is_asked_on_the_stream_of_its_call() {
     });
 }
 
+// The stream of the call is closed by then; the person may still be asked.
+#[test]
+fn a_question_of_a_call_that_was_given_up_is_taken_back_on_the_sessions_own_stream() {
+    let endpoint = Endpoint::new(&builder().build().unwrap());
+    smol::block_on(async {
+        let session = initialize(&endpoint).await.0.unwrap();
+        let headers = [("mcp-session-id", &*session)];
+        let listen = Request::get("/mcp")
+            .header("host", "localhost")
+            .header("accept", "text/event-stream")
+            .header("mcp-session-id", &session)
+            .body(Vec::new())
+            .unwrap();
+        let mut own = Events::of(endpoint.handle(listen, Signal::never()).await);
+        for (id, hangs_up) in [(1, true), (2, false)] {
+            let params = json!({ "name": "greet" });
+            let call =
+                json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+            let mut response = Events::of(post(&endpoint, &call, &headers).await);
+            let asked = response.next().await.unwrap();
+            assert_eq!(asked["method"], "elicitation/create");
+            if hangs_up {
+                drop(response);
+            } else {
+                let params = json!({ "requestId": id });
+                let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+                assert_eq!(post(&endpoint, &cancel, &headers).await.status(), 202);
+                assert_eq!(response.next().await, None);
+            }
+            let params = json!({ "requestId": asked["id"], "reason": "No longer needed" });
+            let taken_back =
+                json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+            let told = Signal::timeout(Duration::from_secs(60)).run(own.next());
+            assert_eq!(
+                told.await.expect("a word on the question"),
+                Some(taken_back)
+            );
+        }
+    });
+}
+
 #[test]
 fn a_session_is_told_of_changes_on_its_own_stream() {
     // legacy.md §4, §8

@@ -47,6 +47,12 @@ impl Client {
         self.output.write_all(line.as_bytes()).await.expect("sent");
     }
 
+    /// Ends the input of the server, and can read on.
+    pub fn leave(&mut self) {
+        let ended = self.output.shutdown(std::net::Shutdown::Write);
+        ended.expect("the end of the output");
+    }
+
     /// Reads the next line, which has to be a message by the schema; the empty one is the end.
     pub async fn next(&mut self) -> String {
         let mut line = String::new();

@@ -144,6 +144,35 @@ fn the_id_of_a_cancelled_call_is_reserved_until_its_handler_has_settled() {
     });
 }
 
+// P4: what nobody waits for still runs.
+#[test]
+fn the_place_of_a_cancelled_call_is_taken_until_its_handler_has_settled() {
+    let one = |builder: Builder| {
+        let mut limits = stage::limits();
+        limits.calls_per_peer = 1;
+        builder.limits(limits)
+    };
+    everywhere_here(one, |scene| {
+        if scene.era == Era::Modern && !scene.client.shares_ids() {
+            // All clients together have many places there.
+            return;
+        }
+        scene.call(1000, "play", json!({ "name": "deaf", "deaf": true }));
+        scene.director.expect("begun deaf");
+        scene.client.cancel(1000, "enough");
+        scene.director.expect("cancelled 1000: enough: aborted");
+        scene.call(1001, "echo", json!({}));
+        let refused = scene.client.next(1001).expect("an answer");
+        let message = "Too many requests in flight: at most 1";
+        assert_eq!(refused["error"]["message"], message);
+        scene.director.cue("deaf");
+        scene.director.settle(0);
+        scene.call(1002, "echo", json!({}));
+        assert_eq!(scene.text(1002), "{}");
+        scene.client.silence();
+    });
+}
+
 // R136, R137, P14: cancels that come twice, too late, for nothing, or broken.
 #[test]
 fn races_and_malformed_cancels_are_silent_and_harmless() {
