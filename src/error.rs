@@ -65,11 +65,13 @@ impl StdError for Error {
     }
 }
 
+/// Keeps the kind and the message. What the operating system said is the [source](StdError::source).
 impl From<Error> for io::Error {
     fn from(err: Error) -> Self {
-        match *err.0 {
-            Kind::Io { source, .. } => source,
-            Kind::Definition(message) => io::Error::new(io::ErrorKind::InvalidInput, message),
-        }
+        let kind = match &*err.0 {
+            Kind::Io { source, .. } => source.kind(),
+            Kind::Definition(_) => io::ErrorKind::InvalidInput,
+        };
+        io::Error::new(kind, err)
     }
 }

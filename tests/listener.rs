@@ -1,6 +1,8 @@
 //! The HTTP listener, through its sockets.
 #![cfg(feature = "http")]
 
+#[path = "listener/bind.rs"]
+mod bind;
 #[path = "listener/close.rs"]
 mod close;
 #[path = "listener/common.rs"]

@@ -23,7 +23,7 @@ use crate::http::Service;
 use crate::server::dispatch::Caller;
 use crate::server::peer::{Kind, Peer};
 use crate::signal::Signal;
-use crate::{Principal, Server};
+use crate::{Error, Principal, Server};
 
 /// The path at which [`serve`](super::serve) answers.
 const PATH: &str = "/mcp";
@@ -138,8 +138,14 @@ impl Endpoint {
     }
 
     /// Serves requests to this host name too, whatever the port: `notes.example`, not an address with a scheme or a path.
-    pub fn host(self, name: impl Into<String>) -> Self {
-        self.change(|inner| inner.origins.add_host(name.into()))
+    ///
+    /// # Errors
+    ///
+    /// Fails if no client can name such a host; the message names it.
+    pub fn host(mut self, name: impl Into<String>) -> Result<Self, Error> {
+        let inner = Arc::make_mut(&mut self.0);
+        inner.origins.add_host(&name.into())?;
+        Ok(self)
     }
 
     /// Serves requests to whatever host name. Only for a server whose callers have to authenticate.
@@ -148,8 +154,14 @@ impl Endpoint {
     }
 
     /// Serves web pages of this origin too: `https://app.example`.
-    pub fn origin(self, origin: impl Into<String>) -> Self {
-        self.change(|inner| inner.origins.add_origin(origin.into()))
+    ///
+    /// # Errors
+    ///
+    /// Fails if no page can have such an origin; the message names it.
+    pub fn origin(mut self, origin: impl Into<String>) -> Result<Self, Error> {
+        let inner = Arc::make_mut(&mut self.0);
+        inner.origins.add_origin(&origin.into())?;
+        Ok(self)
     }
 
     /// Serves web pages of whatever origin. Only for a server whose callers have to authenticate.

@@ -19,6 +19,7 @@ mod socket;
 #[doc(hidden)]
 pub mod fuzz;
 
+use std::fmt;
 use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
@@ -35,6 +36,7 @@ pub use self::options::Options;
 
 use self::accept::Acceptor;
 use self::seats::Seats;
+use crate::Error;
 use crate::executor;
 use crate::http::Service;
 use crate::readiness::Readiness;
@@ -98,13 +100,15 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// Fails if the address cannot be resolved or is taken.
+    /// Fails if the address cannot be resolved or is taken. The message names the address; the error of the operating
+    /// system, with its number, is the [source](std::error::Error::source).
     ///
     /// # Blocking
     ///
     /// The name of a host is looked up on the calling thread. An address does not block.
-    pub async fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
-        Self::from_tcp(TcpListener::bind(address)?)
+    pub async fn bind(address: impl ToSocketAddrs + fmt::Debug) -> io::Result<Self> {
+        let listener = TcpListener::bind(&address).and_then(Self::from_tcp);
+        listener.map_err(|err| unheard(&address, err))
     }
 
     /// Listens on a Unix socket, which is created at `path`.
@@ -112,9 +116,11 @@ impl Listener {
     /// # Errors
     ///
     /// Fails if `path` exists, be it as the socket of a server that has ended: remove that first. It is not removed
-    /// when the listener ends.
+    /// when the listener ends. The message names the path.
     pub async fn bind_unix(path: impl AsRef<Path>) -> io::Result<Self> {
-        Self::from_unix(UnixListener::bind(path)?)
+        let path = path.as_ref();
+        let listener = UnixListener::bind(path).and_then(Self::from_unix);
+        listener.map_err(|err| unheard(&path, err))
     }
 
     /// Takes over a TCP socket that listens, for example one that was inherited.
@@ -212,6 +218,12 @@ impl Listener {
         })
         .await
     }
+}
+
+/// Says where nobody listens.
+#[cold]
+fn unheard(address: &dyn fmt::Debug, err: io::Error) -> io::Error {
+    Error::io(format!("cannot listen on {address:?}"), err).into()
 }
 
 impl Closer {

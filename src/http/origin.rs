@@ -6,6 +6,9 @@
 use http::HeaderMap;
 use http::header::{HOST, HeaderValue, ORIGIN};
 
+use crate::Error;
+use crate::protocol::uri::is_scheme;
+
 /// Which names are served. By default those of the loopback interface alone, with any port.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Origins {
@@ -16,13 +19,26 @@ pub(super) struct Origins {
 }
 
 impl Origins {
-    pub(super) fn add_host(&mut self, name: String) {
-        self.hosts.push(name_of(&name).to_ascii_lowercase());
+    pub(super) fn add_host(&mut self, name: &str) -> Result<(), Error> {
+        let host = name_of(name).to_ascii_lowercase();
+        if !is_name(&host) {
+            let expected =
+                "expected a name such as \"notes.example\", or an address, IPv6 in brackets";
+            return Err(Error::definition(format!("host {name:?}: {expected}")));
+        }
+        self.hosts.push(host);
+        Ok(())
     }
 
-    pub(super) fn add_origin(&mut self, origin: String) {
-        self.origins
-            .push(origin.trim_end_matches('/').to_ascii_lowercase());
+    pub(super) fn add_origin(&mut self, origin: &str) -> Result<(), Error> {
+        let own = origin.trim_end_matches('/').to_ascii_lowercase();
+        // What browsers send for pages without an origin.
+        if own != "null" && !is_origin(&own) {
+            let expected = "expected a scheme and a host such as \"https://app.example\"";
+            return Err(Error::definition(format!("origin {origin:?}: {expected}")));
+        }
+        self.origins.push(without_own_port(&own).to_owned());
+        Ok(())
     }
 
     /// Checks a request; the error says what is not allowed.
@@ -48,7 +64,8 @@ impl Origins {
     }
 
     fn is_origin(&self, origin: &str) -> bool {
-        if self.origins.iter().any(|own| own == origin) {
+        let named = without_own_port(origin);
+        if self.origins.iter().any(|own| own == named) {
             return true;
         }
         let rest = origin
@@ -80,6 +97,34 @@ fn name_of(host: &str) -> &str {
         }
         _ => host,
     }
+}
+
+/// Whether any client can mean this host: letters and signs that the name of one is made of (RFC 3986, section 3.2.2), or
+/// an address in brackets. A star stands in no name, and would look like a pattern.
+fn is_name(host: &str) -> bool {
+    let inner = host
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let name = inner.unwrap_or(host);
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()+;=".contains(&byte);
+    let mut bytes = name.bytes();
+    !name.is_empty() && bytes.all(|byte| fits(byte) || (byte == b':' && inner.is_some()))
+}
+
+/// Whether any page can have this origin.
+fn is_origin(origin: &str) -> bool {
+    let parts = origin.split_once("://");
+    parts.is_some_and(|(scheme, host)| is_scheme(scheme) && is_name(name_of(host)))
+}
+
+/// Takes the port from an origin that its scheme has anyway: browsers leave it out.
+fn without_own_port(origin: &str) -> &str {
+    let own = match origin.split_once("://") {
+        Some(("http", _)) => ":80",
+        Some(("https", _)) => ":443",
+        _ => return origin,
+    };
+    origin.strip_suffix(own).unwrap_or(origin)
 }
 
 fn is_loopback(name: &str) -> bool {
@@ -146,9 +191,9 @@ mod tests {
     #[test]
     fn names_that_were_added_are_served() {
         let mut origins = Origins::default();
-        origins.add_host("API.example".into());
-        origins.add_host("other.example:8443".into());
-        origins.add_origin("https://app.example/".into());
+        origins.add_host("API.example").unwrap();
+        origins.add_host("other.example:8443").unwrap();
+        origins.add_origin("https://app.example/").unwrap();
         assert!(check(
             &origins,
             "api.example:443",

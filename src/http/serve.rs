@@ -1,5 +1,6 @@
 //! A server on a socket of its own.
 
+use std::fmt;
 use std::io;
 use std::net::ToSocketAddrs;
 
@@ -15,7 +16,7 @@ use crate::executor::{self, Spawner};
 ///
 /// # Errors
 ///
-/// Fails if the address cannot be listened on.
+/// Fails if the address cannot be listened on; the message names it.
 ///
 /// # Cancellation
 ///
@@ -32,7 +33,7 @@ use crate::executor::{self, Spawner};
 /// smol::block_on(http::serve(&server, "127.0.0.1:8080"))?;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-pub async fn serve(server: &Server, address: impl ToSocketAddrs) -> io::Result<()> {
+pub async fn serve(server: &Server, address: impl ToSocketAddrs + fmt::Debug) -> io::Result<()> {
     serve_on(Listener::bind(address).await?, Endpoint::new(server)).await
 }
 

@@ -215,7 +215,8 @@ fn a_decision_that_is_waited_for_is_dropped_when_the_client_leaves() {
 }
 
 fn app(stage: &Stage) -> Endpoint {
-    stage.endpoint().origin("https://app.example").cors()
+    let endpoint = stage.endpoint().origin("https://app.example");
+    endpoint.unwrap().cors()
 }
 
 #[test]

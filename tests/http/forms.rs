@@ -303,13 +303,16 @@ fn names_that_were_added_are_served() {
         stage
             .endpoint()
             .host("api.example")
-            .origin("https://app.example")
+            .and_then(|endpoint| endpoint.origin("https://app.example:443"))
+            .unwrap()
     };
     every_way_with(Stage::new, open, async |_, serving| {
         let request = Req::call("1", "quick", "").with("host", "API.example:443");
         assert_eq!(serving.send(&request).await.reply().await.status, 200);
-        let request = request.with("origin", "https://app.example");
-        assert_eq!(serving.send(&request).await.reply().await.status, 200);
+        for origin in ["https://app.example", "https://app.example:443"] {
+            let request = request.clone().with("origin", origin);
+            assert_eq!(serving.send(&request).await.reply().await.status, 200);
+        }
         let request = request.with("origin", "https://other.example");
         assert_eq!(serving.send(&request).await.reply().await.status, 403);
     });
@@ -325,5 +328,79 @@ fn a_path_is_the_same_with_its_first_slash_and_without() {
             let handling = endpoint.handle(request.request(), Signal::never());
             assert_eq!(smol::block_on(handling).status(), status, "{path} {asked}");
         }
+    }
+}
+
+#[test]
+fn a_host_that_no_client_can_name_is_refused_and_named() {
+    let endpoint = Stage::new().endpoint();
+    for host in [
+        "",
+        " ",
+        "http://x/",
+        "x/mcp",
+        "a.example,b.example",
+        " x.example",
+        "*",
+        "*.example",
+        "ada@x.example",
+        "x.example:http",
+        "2001:db8::1",
+        "[]",
+        "[::1",
+        "bücher.example",
+    ] {
+        let err = endpoint.clone().host(host).expect_err(host);
+        assert!(err.is_definition());
+        let expected = "expected a name such as \"notes.example\", or an address, IPv6 in brackets";
+        assert_eq!(err.to_string(), format!("host {host:?}: {expected}"));
+    }
+    for host in [
+        "x",
+        "x.example.",
+        "my_service:8080",
+        "x.example:",
+        "10.0.0.1",
+        "[2001:db8::1]",
+        "[2001:db8::1]:80",
+        "xn--bcher-kva.example",
+    ] {
+        let _ = endpoint.clone().host(host).expect(host);
+    }
+}
+
+#[test]
+fn an_origin_that_no_page_can_have_is_refused_and_named() {
+    let endpoint = Stage::new().endpoint();
+    for origin in [
+        "",
+        "app.example",
+        "*",
+        "https://*.example",
+        "https://",
+        "://app.example",
+        "https://app.example/editor",
+        "https://ada@app.example",
+        "https://app.example https://b.example",
+        " https://app.example",
+        "https://app.example:x",
+        "file://",
+        "localhost:3000",
+    ] {
+        let err = endpoint.clone().origin(origin).expect_err(origin);
+        assert!(err.is_definition());
+        let expected = "expected a scheme and a host such as \"https://app.example\"";
+        assert_eq!(err.to_string(), format!("origin {origin:?}: {expected}"));
+    }
+    for origin in [
+        "null",
+        "HTTPS://App.example",
+        "http://localhost:3000",
+        "https://app.example/",
+        "http://[2001:db8::1]:80",
+        "vscode-webview://0a1b",
+        "com.example.app+x://y",
+    ] {
+        let _ = endpoint.clone().origin(origin).expect(origin);
     }
 }
