@@ -1,6 +1,7 @@
 //! Authorization: who asks, and what one who may not is told (MCP 2026-07-28, basic/authorization).
 
 use std::fmt;
+use std::iter;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -18,8 +19,9 @@ use super::respond::{self, aborted, plain};
 use crate::era::{Field, Mirrored};
 use crate::executor::Spawner;
 use crate::protocol::jsonrpc::json_text;
+use crate::protocol::uri::is_uri_text;
 use crate::server::dispatch::Caller;
-use crate::{Principal, Signal};
+use crate::{Error, Principal, Signal};
 
 /// The place of the metadata of protected resources (RFC 9728 §3).
 pub(super) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
@@ -267,9 +269,36 @@ impl ProtectedResource {
         (start, path.trim_end_matches('/'))
     }
 
+    /// Refuses what no client can take for an address.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let resource = iter::once(("protected resource", &self.resource));
+        let servers = self
+            .servers
+            .iter()
+            .map(|server| ("authorization server", server));
+        match resource.chain(servers).find(|(_, url)| !is_url(url)) {
+            Some((what, url)) => Err(Error::definition(format!(
+                "{what} {url:?}: expected an address such as \"https://notes.example/mcp\""
+            ))),
+            None => Ok(()),
+        }
+    }
+
     fn scope(&self) -> String {
         self.scopes.join(" ")
     }
+}
+
+/// Whether a text is the address of something on the web, without a fragment (RFC 9728, section 1.2).
+fn is_url(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return false;
+    };
+    ["https", "http"].contains(&&*scheme.to_ascii_lowercase())
+        && !rest.starts_with(['/', '?'])
+        && !rest.is_empty()
+        && is_uri_text(rest)
+        && !rest.contains('#')
 }
 
 /// The metadata of a resource as something to be had.

@@ -251,7 +251,7 @@ impl Endpoint {
     ///
     /// let server = Server::builder("who", "1.0.0").tool(Tool::new("whoami", whoami)).build()?;
     /// let endpoint = Endpoint::new(&server)
-    ///     .protected_resource(ProtectedResource::new("https://who.example/mcp", "https://login.example"))
+    ///     .protected_resource(ProtectedResource::new("https://who.example/mcp", "https://login.example"))?
     ///     .authorize(|parts| async move {
     ///         match bearer(&parts.headers) {
     ///             Some("secret") => Ok(Principal::new("ada")),
@@ -275,8 +275,13 @@ impl Endpoint {
     /// resource behind it, and in the header of every [`Challenge`]. It is public, and answered to GET.
     ///
     /// A router has to lead those paths to the endpoint too.
-    pub fn protected_resource(self, resource: ProtectedResource) -> Self {
-        self.change(|inner| inner.resource = Some(Arc::new(resource)))
+    ///
+    /// # Errors
+    ///
+    /// Fails if the resource or an authorization server is no address with `https://` or `http://`; the message names it.
+    pub fn protected_resource(self, resource: ProtectedResource) -> Result<Self, Error> {
+        resource.check()?;
+        Ok(self.change(|inner| inner.resource = Some(Arc::new(resource))))
     }
 
     /// Tells browsers that pages of the [origins](Self::origin) that are served may read answers (CORS, off by default).

@@ -35,6 +35,7 @@ fn guarded(stage: &Stage) -> Endpoint {
     stage
         .endpoint()
         .protected_resource(resource)
+        .unwrap()
         .authorize(decide)
 }
 
@@ -343,4 +344,37 @@ fn a_state_that_a_client_carries_is_bound_to_its_principal() {
         let reply = serving.send(&again.by("ada")).await.reply().await;
         assert_eq!(reply.text(), said("1", "done"));
     });
+}
+
+#[test]
+fn an_address_of_the_metadata_that_is_none_is_refused_and_named() {
+    let refused = |resource: ProtectedResource, named: &str| {
+        let err = Stage::new().endpoint().protected_resource(resource);
+        let expected = "expected an address such as \"https://notes.example/mcp\"";
+        let err = err.expect_err(named);
+        assert!(err.is_definition());
+        assert_eq!(err.to_string(), format!("{named}: {expected}"));
+    };
+    let server = "https://as.example";
+    for address in [
+        "",
+        "h.example/mcp",
+        "/mcp",
+        "https:///mcp",
+        "ftp://h.example",
+        "https://h.example/mcp#notes",
+        "https://h.example/my notes",
+    ] {
+        let resource = ProtectedResource::new(address, server);
+        refused(resource, &format!("protected resource {address:?}"));
+    }
+    let resource = ProtectedResource::new("https://h.example/mcp", server);
+    refused(
+        resource.authorization_server("as.example"),
+        "authorization server \"as.example\"",
+    );
+    for address in ["http://localhost:8080/mcp", "HTTPS://[::1]", server] {
+        let resource = ProtectedResource::new(address, server);
+        assert!(Stage::new().endpoint().protected_resource(resource).is_ok());
+    }
 }
