@@ -6,7 +6,7 @@ mod annotations;
 
 use serde_json::{Map, Number, Value};
 
-pub use self::annotations::collect;
+pub(crate) use self::annotations::collect;
 use crate::protocol::jsonrpc::{excerpt, json_text};
 use crate::protocol::{Invalid, base64};
 
@@ -15,7 +15,7 @@ const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// Names a header and the argument that it repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeaderParam {
+pub(crate) struct HeaderParam {
     header: String,
     path: Vec<String>,
 }
@@ -23,13 +23,8 @@ pub struct HeaderParam {
 impl HeaderParam {
     /// Returns the name of the header, `Mcp-Param-Region` for example. Names of headers compare
     /// regardless of case.
-    pub fn header(&self) -> &str {
+    pub(crate) fn header(&self) -> &str {
         &self.header
-    }
-
-    /// Returns the names of the properties that lead to the argument.
-    pub fn path(&self) -> impl Iterator<Item = &str> {
-        self.path.iter().map(String::as_str)
     }
 
     /// Checks the header against the arguments of a call. `values` are the fields of that name,
@@ -44,7 +39,11 @@ impl HeaderParam {
     ///
     /// When the header differs from the argument, is there without it or missing with it, comes
     /// twice, or cannot be decoded. The error names the header.
-    pub fn check(&self, arguments: &Map<String, Value>, values: &[&[u8]]) -> Result<(), Invalid> {
+    pub(crate) fn check(
+        &self,
+        arguments: &Map<String, Value>,
+        values: &[&[u8]],
+    ) -> Result<(), Invalid> {
         let argument = self.argument(arguments);
         let value = single(&self.header, values)?;
         let (argument, value) = match (argument, value) {
@@ -124,17 +123,7 @@ pub(crate) fn appears_twice(header: &str) -> Invalid {
 ///
 /// When the header is missing, comes twice, cannot be decoded or differs. The error names the
 /// header.
-///
-/// ```
-/// use smol_mcp::protocol::header_params::check_text;
-///
-/// assert!(check_text("Mcp-Name", &[b" =?base64?Z3LDtsOfZQ==?= "], "größe").is_ok());
-/// assert_eq!(
-///     check_text("Mcp-Name", &[b"a"], "b").unwrap_err().to_string(),
-///     "Mcp-Name is 'a', body has 'b'",
-/// );
-/// ```
-pub fn check_text(header: &str, values: &[&[u8]], expected: &str) -> Result<(), Invalid> {
+pub(crate) fn check_text(header: &str, values: &[&[u8]], expected: &str) -> Result<(), Invalid> {
     match single(header, values)? {
         Some(value) if value == expected => Ok(()),
         value => Err(differs(header, value.as_deref(), expected)),
@@ -160,15 +149,7 @@ fn single(header: &str, values: &[&[u8]]) -> Result<Option<String>, Invalid> {
 ///
 /// When the value holds anything but visible ASCII, spaces and tabs, or when what the markers
 /// enclose is not strict base64 of UTF-8.
-///
-/// ```
-/// use smol_mcp::protocol::header_params::decode;
-///
-/// assert_eq!(decode(b"plain").as_deref(), Ok("plain"));
-/// assert_eq!(decode("=?base64?Z3LDtsOfZQ==?=".as_bytes()).as_deref(), Ok("größe"));
-/// assert!(decode(b"=?base64?Zg?=").is_err());
-/// ```
-pub fn decode(value: &[u8]) -> Result<String, Invalid> {
+fn decode(value: &[u8]) -> Result<String, Invalid> {
     let is_allowed = |byte: &u8| matches!(byte, b'\t' | b' '..=b'~');
     let text = match std::str::from_utf8(value) {
         Ok(text) if value.iter().all(is_allowed) => text.trim_matches([' ', '\t']),
@@ -362,6 +343,14 @@ mod tests {
             &["[]"],
             Some("Mcp-Param-A is '[]', body has []"),
         );
+    }
+
+    #[test]
+    fn a_text_of_the_body_is_held_against_the_decoded_header() {
+        let value = b" =?base64?Z3LDtsOfZQ==?= ";
+        assert_eq!(check_text("Mcp-Name", &[value], "größe"), Ok(()));
+        let err = check_text("Mcp-Name", &[b"a"], "b").unwrap_err();
+        assert_eq!(err.to_string(), "Mcp-Name is 'a', body has 'b'");
     }
 
     #[test]

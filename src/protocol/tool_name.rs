@@ -11,15 +11,7 @@ const MAX_LENGTH: usize = 128;
 /// # Errors
 ///
 /// When the name is empty, too long, or holds any other character; the error quotes it.
-///
-/// ```
-/// use smol_mcp::protocol::tool_name;
-///
-/// assert!(tool_name::check("admin.tools-list_2").is_ok());
-/// let err = tool_name::check("two words").unwrap_err();
-/// assert_eq!(err.to_string(), r#"the tool name "two words" holds ' ', not only letters, digits, '_', '-' and '.'"#);
-/// ```
-pub fn check(name: &str) -> Result<(), Invalid> {
+pub(crate) fn check(name: &str) -> Result<(), Invalid> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     if name.is_empty() {
         return Err(Invalid::new("the tool name is empty"));

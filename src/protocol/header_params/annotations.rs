@@ -19,25 +19,7 @@ const PREFIX: &str = "Mcp-Param-";
 /// another differs from it at most in case, its property is not of the type `string`, `integer` or
 /// `boolean`, or its property cannot be reached from the root through `properties` alone. The error
 /// names the place in the schema.
-///
-/// ```
-/// use serde_json::json;
-/// use smol_mcp::protocol::header_params;
-///
-/// let schema = json!({
-///     "type": "object",
-///     "properties": {"region": {"type": "string", "x-mcp-header": "Region"}},
-/// });
-/// let params = header_params::collect(&schema)?;
-/// assert_eq!(params[0].header(), "Mcp-Param-Region");
-///
-/// let arguments = json!({"region": "eu-west"});
-/// let check = |values: &[&[u8]]| params[0].check(arguments.as_object().unwrap(), values);
-/// assert!(check(&[b"eu-west"]).is_ok());
-/// assert_eq!(check(&[b"us"]).unwrap_err().to_string(), "Mcp-Param-Region is 'us', body has 'eu-west'");
-/// # Ok::<_, smol_mcp::protocol::Invalid>(())
-/// ```
-pub fn collect(input_schema: &Value) -> Result<Vec<HeaderParam>, Invalid> {
+pub(crate) fn collect(input_schema: &Value) -> Result<Vec<HeaderParam>, Invalid> {
     let mut found = Vec::new();
     let root = Place {
         pointer: String::new(),
@@ -194,12 +176,7 @@ mod tests {
         let mut found: Vec<(String, String)> = collect(&schema)
             .unwrap()
             .iter()
-            .map(|param| {
-                (
-                    param.header().to_owned(),
-                    param.path().collect::<Vec<_>>().join("/"),
-                )
-            })
+            .map(|param| (param.header().to_owned(), param.path.join("/")))
             .collect();
         found.sort();
         let expected = [
