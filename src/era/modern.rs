@@ -180,7 +180,10 @@ pub(crate) fn unsupported(requested: &str, offered: fn(Version) -> bool) -> Refu
 
 /// The names of the versions that the server speaks, newest first.
 fn supported_names(offered: fn(Version) -> bool) -> Value {
-    let offered = Version::ALL.into_iter().filter(|version| offered(*version));
+    let offered = Version::ALL
+        .iter()
+        .copied()
+        .filter(|version| offered(*version));
     offered.map(Version::as_str).collect()
 }
 

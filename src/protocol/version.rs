@@ -23,7 +23,7 @@ pub enum Version {
 
 impl Version {
     /// Every revision, newest first: the order in which a server offers them.
-    pub const ALL: [Version; 5] = [
+    pub const ALL: &'static [Version] = &[
         Version::V2026_07_28,
         Version::V2025_11_25,
         Version::V2025_06_18,
@@ -41,7 +41,8 @@ impl Version {
     /// ```
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
-            .into_iter()
+            .iter()
+            .copied()
             .find(|version| version.as_str() == name)
     }
 

@@ -36,7 +36,7 @@ pub struct Failure<'a> {
     /// The tool, prompt or resource.
     pub subject: &'a str,
     /// The id of the request.
-    pub id: &'a Id,
+    pub request_id: &'a Id,
     /// The protocol revision that the request fell under.
     pub protocol_version: Version,
     /// How long the handler ran.
@@ -86,7 +86,7 @@ impl Inner {
                 on_error(&Failure {
                     method,
                     subject: &call.subject,
-                    id: &call.id,
+                    request_id: &call.id,
                     protocol_version: call.version,
                     elapsed,
                     error,

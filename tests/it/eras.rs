@@ -396,7 +396,7 @@ fn members(value: &Value) -> Vec<&str> {
 #[test]
 fn an_older_revision_is_told_of_definitions_only_what_it_knows() {
     let server = rich();
-    for version in Version::ALL {
+    for &version in Version::ALL {
         let tools = ask(&server, version, "tools/list", json!({})).unwrap();
         let tool = &tools["tools"][0];
         let prompts = ask(&server, version, "prompts/list", json!({})).unwrap();
@@ -458,7 +458,7 @@ fn an_older_revision_is_told_of_definitions_only_what_it_knows() {
 #[test]
 fn an_older_revision_is_told_of_results_only_what_it_knows() {
     let server = rich();
-    for version in Version::ALL {
+    for &version in Version::ALL {
         let result = ask(&server, version, "tools/call", json!({ "name": "rich" })).unwrap();
         let (modern, titled, audible) = (
             version == Version::V2026_07_28,
@@ -575,7 +575,7 @@ fn a_schema_of_results_that_are_no_objects_is_not_told_to_older_revisions() {
         .tool(tool("map", "object"))
         .build()
         .unwrap();
-    for version in Version::ALL {
+    for &version in Version::ALL {
         let listed = ask(&server, version, "tools/list", json!({})).unwrap();
         let told = [0, 1].map(|at| listed["tools"][at].get("outputSchema").is_some());
         let modern = version == Version::V2026_07_28;
@@ -597,7 +597,7 @@ fn a_wish_for_a_task_is_ignored() {
 #[test]
 fn each_era_has_its_own_code_for_what_is_not_found() {
     let server = rich();
-    for version in Version::ALL {
+    for &version in Version::ALL {
         let code = match version {
             Version::V2026_07_28 => -32602,
             _ => -32002,

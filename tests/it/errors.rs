@@ -98,7 +98,7 @@ fn failing() -> (Server, Told) {
         .on_error(move |failure| {
             let line = format!(
                 "{} {} {}: {}",
-                failure.method, failure.subject, failure.id, failure.error
+                failure.method, failure.subject, failure.request_id, failure.error
             );
             tells.lock().unwrap().push(line);
         })
@@ -352,7 +352,7 @@ fn in_each_era(
     params: &Value,
     expected: Result<Value, (i64, &str)>,
 ) {
-    for version in Version::ALL {
+    for &version in Version::ALL {
         smol::block_on(async {
             let client = match version {
                 Version::V2026_07_28 => Client::new(server),
@@ -442,7 +442,7 @@ fn a_failure_of_a_prompt_or_a_completion_is_an_internal_error() {
 #[test]
 fn completion_is_declared_and_checked_where_there_is_one() {
     let (server, _) = prompting();
-    for version in Version::ALL {
+    for &version in Version::ALL {
         let declared = smol::block_on(async {
             match version {
                 Version::V2026_07_28 => {
@@ -511,7 +511,7 @@ fn completion_is_declared_and_checked_where_there_is_one() {
 #[test]
 fn a_resource_that_is_not_found_is_named_in_the_error() {
     let (server, _) = failing();
-    for version in Version::ALL {
+    for &version in Version::ALL {
         let error = smol::block_on(async {
             let client = match version {
                 Version::V2026_07_28 => Client::new(&server),

@@ -73,6 +73,7 @@ impl RpcError {
     }
 
     /// Adds data.
+    #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
