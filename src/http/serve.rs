@@ -50,6 +50,32 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs + fmt::Debug) ->
 /// # Cancellation
 ///
 /// Dropping the future closes all connections, and drops the handlers that run within it.
+///
+/// # Several servers
+///
+/// Those that share a listener have an endpoint each, and a function chooses between them:
+///
+/// ```no_run
+/// use smol_mcp::Server;
+/// use smol_mcp::http::{Endpoint, Listener};
+///
+/// async fn serve(notes: &Server, admin: &Server) -> std::io::Result<()> {
+///     let notes = Endpoint::new(notes).path("/notes");
+///     let admin = Endpoint::new(admin).path("/admin");
+///     let serve = move |request: http::Request<Vec<u8>>, signal| {
+///         let endpoint = match request.uri().path() {
+///             "/admin" => admin.clone(),
+///             _ => notes.clone(),
+///         };
+///         async move { endpoint.handle(request, signal).await }
+///     };
+///     Listener::bind("127.0.0.1:8080").await?.serve(serve).await
+/// }
+/// # let _ = serve;
+/// ```
+///
+/// That listener does not end with a server: its [`closer`](Listener::closer) ends it, while the servers are closed.
+/// Handlers run on a thread of the crate's own, or where [`Builder::executor`](crate::Builder::executor) says.
 pub async fn serve_on(listener: Listener, endpoint: Endpoint) -> io::Result<()> {
     serving(listener, endpoint).await
 }

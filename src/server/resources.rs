@@ -21,6 +21,9 @@ use crate::protocol::{
 type Read = Box<dyn Fn(String, Variables, Context) -> Work + Send + Sync>;
 
 /// The values of a template's variables, by name.
+///
+/// They are percent-decoded, and may hold anything then, `/` and `..` included: whoever makes a path of one checks it.
+/// Variables of the query and the fragment are there if the address has them, all others in any case.
 pub type Variables = BTreeMap<String, String>;
 
 /// One resource with an address of its own.
@@ -40,7 +43,7 @@ pub struct Resource {
     read: Read,
 }
 
-/// Resources whose addresses follow a pattern (RFC 6570).
+/// Resources whose addresses follow a pattern (RFC 6570). [`UriTemplate`] tells what its variables take.
 ///
 /// ```
 /// use smol_mcp::ResourceTemplate;
