@@ -15,8 +15,7 @@ pub(crate) async fn serve(
     mount: Mount,
     address: &str,
 ) -> Result<(), Box<dyn Error>> {
-    let socket = Listener::bind(address).await;
-    let socket = socket.map_err(|err| format!("cannot listen on {address}: {err}"))?;
+    let socket = Listener::bind(address).await?;
     eprintln!("listening on http://{}/mcp", socket.local_addr()?);
     // Clients of 2025-11-25 and before that lose their connection can come back for what they missed.
     let endpoint = Endpoint::new(server).event_store(MemoryStore::new());

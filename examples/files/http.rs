@@ -16,8 +16,7 @@ pub(crate) async fn serve(
     root: &Root,
     address: &str,
 ) -> Result<(), Box<dyn Error>> {
-    let socket = Listener::bind(address).await;
-    let socket = socket.map_err(|err| format!("cannot listen on {address}: {err}"))?;
+    let socket = Listener::bind(address).await?;
     introduce(&format!("http://{}/mcp", socket.local_addr()?), root);
 
     let mut app = tide::new();

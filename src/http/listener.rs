@@ -113,6 +113,8 @@ impl Listener {
 
     /// Listens on a Unix socket, which is created at `path`.
     ///
+    /// Whoever may write to it may connect. A folder that is the server's alone keeps others out from the first moment on.
+    ///
     /// # Errors
     ///
     /// Fails if `path` exists, be it as the socket of a server that has ended: remove that first. It is not removed

@@ -41,7 +41,7 @@ fn mistakes_get_one_line_and_exit_2() {
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = busy.local_addr().unwrap().to_string();
     let line =
-        format!("everything: cannot listen on {address}: Address already in use (os error 98)");
+        format!("everything: cannot listen on {address:?}: Address already in use (os error 98)");
     assert_refused(&["--listen", &address], &line);
 }
 

@@ -42,7 +42,7 @@ fn mistakes_get_one_line_and_exit_2() {
     );
     assert_refused(
         &["--listen", "nonsense"],
-        "files: cannot listen on nonsense: invalid socket address",
+        r#"files: cannot listen on "nonsense": invalid socket address"#,
     );
 }
 
@@ -50,7 +50,7 @@ fn mistakes_get_one_line_and_exit_2() {
 fn a_busy_port_gets_one_line_and_exit_2() {
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = busy.local_addr().unwrap().to_string();
-    let line = format!("files: cannot listen on {address}: Address already in use (os error 98)");
+    let line = format!("files: cannot listen on {address:?}: Address already in use (os error 98)");
     assert_refused(&["--listen", &address], &line);
 }
 
