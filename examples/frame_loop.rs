@@ -16,7 +16,7 @@ use async_channel::{Receiver, Sender};
 use serde::Deserialize;
 use serde_json::json;
 use smol::Executor;
-use smol_mcp::{Context, HandlerError, NoInput, Server, Tool, stdio};
+use smol_mcp::{Context, HandlerError, NoInput, Server, Tool, stdio, with_state};
 
 const FRAME: Duration = Duration::from_millis(16);
 const SLICE: Duration = Duration::from_millis(4);
@@ -56,7 +56,7 @@ struct Fade {
 }
 
 /// Changes the light by one step a frame, until its client has seen enough.
-async fn fade(input: Fade, cx: Context, stage: Stage) -> Result<String, HandlerError> {
+async fn fade(stage: Stage, input: Fade, cx: Context) -> Result<String, HandlerError> {
     loop {
         cx.signal().check()?;
         let (frame, light) = stage
@@ -76,12 +76,11 @@ async fn fade(input: Fade, cx: Context, stage: Stage) -> Result<String, HandlerE
 }
 
 fn server(executor: &Arc<Executor<'static>>, stage: Stage) -> Result<Server, smol_mcp::Error> {
-    let looking = stage.clone();
-    let look = Tool::new("look", move |_: NoInput| {
-        let stage = looking.clone();
-        async move { stage.ask(|scene| format!("light {}", scene.light)).await }
-    });
-    let fade = Tool::new("fade", move |input, cx| fade(input, cx, stage.clone()));
+    let look = async |stage: Stage, _: NoInput, _: Context| {
+        stage.ask(|scene| format!("light {}", scene.light)).await
+    };
+    let look = Tool::new("look", with_state(&stage, look));
+    let fade = Tool::new("fade", with_state(&stage, fade));
     Server::builder("stage", env!("CARGO_PKG_VERSION"))
         .executor(executor.clone())
         .tool(look.description("Says how bright it is, 0 to 255"))

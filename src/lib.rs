@@ -62,7 +62,7 @@ pub use server::{
     Amount, Answers, Arguments, Ask, AskError, Builder, Cancelled, Context, Failure, HandlerError,
     IntoPromptResult, IntoReadResult, IntoToolResult, IntoTotal, Limits, List, Next, NoInput,
     Outcome, Principal, Progressed, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
-    ToolFn, Variables,
+    ToolFn, Variables, with_state,
 };
 pub use signal::Signal;
 

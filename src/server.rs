@@ -29,6 +29,7 @@ mod resources;
 mod running;
 mod schema;
 mod seal;
+mod state;
 mod subscriptions;
 mod sync;
 mod tools;
@@ -52,6 +53,7 @@ pub use self::hooks::{Cancelled, Failure, Progressed};
 pub use self::principal::Principal;
 pub use self::prompts::{Arguments, IntoPromptResult, Prompt};
 pub use self::resources::{IntoReadResult, Resource, ResourceTemplate, Variables};
+pub use self::state::with_state;
 pub use self::tools::Tool;
 
 use self::around::{Hook, RunAround};

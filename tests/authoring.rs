@@ -22,6 +22,8 @@ mod options;
 #[cfg(feature = "validate")]
 #[path = "authoring/schemas.rs"]
 mod schemas;
+#[path = "authoring/state.rs"]
+mod state;
 #[path = "authoring/told.rs"]
 mod told;
 #[cfg(feature = "schemars")]
