@@ -94,7 +94,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     notes.with(|notes| notes.insert("milk".into(), "Buy milk.".into()));
     let names = notes.clone();
     let server = Server::builder("notes", env!("CARGO_PKG_VERSION"))
-        .subscriptions(true)
+        .subscriptions()
         .tool(write(notes.clone()))
         .resource(index(notes.clone()))
         .resource_template(note(notes.clone())?)

@@ -33,7 +33,7 @@ fn builder() -> Builder {
         .tool(Tool::new("greet", greet))
         .resource(memo)
         .list_changed([List::Tools, List::Resources])
-        .subscriptions(true)
+        .subscriptions()
 }
 
 /// Posts a message, with the headers that mirror it.

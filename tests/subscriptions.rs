@@ -42,7 +42,7 @@ fn builder() -> Builder {
 fn changing() -> Server {
     builder()
         .list_changed([List::Tools, List::Prompts, List::Resources])
-        .subscriptions(true)
+        .subscriptions()
         .build()
         .unwrap()
 }
@@ -546,7 +546,7 @@ fn what_changes_is_advertised_even_if_it_is_empty_at_first() {
         (
             builder()
                 .list_changed([List::Tools, List::Prompts, List::Resources])
-                .subscriptions(true),
+                .subscriptions(),
             r#"{"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}"#,
         ),
         (
@@ -554,7 +554,7 @@ fn what_changes_is_advertised_even_if_it_is_empty_at_first() {
             r#"{"tools":{"listChanged":true}}"#,
         ),
         (
-            Server::builder("t", "0").subscriptions(true),
+            Server::builder("t", "0").subscriptions(),
             r#"{"resources":{"subscribe":true}}"#,
         ),
     ];

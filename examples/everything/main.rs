@@ -80,7 +80,7 @@ fn server() -> Result<Server, smol_mcp::Error> {
         // The lists are the same for everybody, and say so when they change.
         .cache(Cache::public(Duration::from_secs(60)))
         .list_changed([List::Tools, List::Prompts, List::Resources])
-        .subscriptions(true)
+        .subscriptions()
         .logging();
     let builder = content::add(builder);
     let builder = arguments::add(builder);

@@ -220,12 +220,10 @@ impl Builder {
         self
     }
 
-    /// Says whether clients can subscribe to resources, to be told by [`Server::resource_updated`]. Default: they cannot.
-    pub fn subscriptions(mut self, subscriptions: bool) -> Self {
-        self.subscriptions = subscriptions;
-        if subscriptions {
-            self.methods.serve_resources();
-        }
+    /// Lets clients subscribe to resources, to be told by [`Server::resource_updated`]. Default: they cannot.
+    pub fn subscriptions(mut self) -> Self {
+        self.subscriptions = true;
+        self.methods.serve_resources();
         self
     }
 
