@@ -74,7 +74,7 @@
 //! | a client hangs up while its answer is to be JSON | noticed at once | not noticed |
 //! | a client hangs up while its answer is streamed | noticed at once | noticed when a write fails: at the next message or keep-alive comment |
 //! | the handlers of other endpoints of the app | find the request's [`Signal`] by `req.ext::<Signal>()` | find none |
-//! | a request's body | read as a whole before the endpoint runs, up to [`Options::max_body`](crate::http::Options::max_body) | streamed |
+//! | a request's body | read as a whole before the endpoint runs, up to [`Options::max_body`](crate::http::Options::max_body) | streamed; the MCP endpoint reads up to [`Limits::message_bytes`](crate::Limits::message_bytes) |
 
 #[cfg_attr(not(unix), allow(dead_code))] // Half of it serves our listener.
 mod convert;
@@ -122,7 +122,8 @@ impl<State: Clone + Send + Sync + 'static> tide::Endpoint<State> for Endpoint {
         let inner: &mut tide::http::Request = request.as_mut();
         let original: Option<Original> = inner.ext_mut().remove();
         let ours = original.is_some();
-        let translated = match convert::request_out(inner, original).await {
+        let most = self.0.server().0.limits.message_bytes;
+        let translated = match convert::request_out(inner, original, most).await {
             Ok(translated) => translated,
             Err(status) => return Ok(tide::Response::new(status)),
         };
