@@ -112,7 +112,7 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// # let _ = check;
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a challenge is none until it is returned"]
+#[must_use = "a challenge does nothing until it is returned"]
 pub struct Challenge {
     status: StatusCode,
     error: Option<&'static str>,

@@ -34,7 +34,7 @@ use crate::http::Body;
 /// });
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no service of a listener",
+    message = "`{Self}` is not a service of a listener",
     label = "does not answer HTTP requests",
     note = "a service is an `http::Endpoint`, or a function of an `http::Request<Vec<u8>>` and a `Signal` whose future yields an `http::Response<Body>`"
 )]
