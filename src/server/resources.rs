@@ -23,7 +23,7 @@ type Read = Box<dyn Fn(String, Variables, Context) -> Work + Send + Sync>;
 /// The values of a template's variables, by name.
 pub type Variables = BTreeMap<String, String>;
 
-/// One resource with an address of its own.
+/// One resource at one address.
 ///
 /// ```
 /// use smol_mcp::Resource;

@@ -82,7 +82,7 @@ type Beginning = fn(&Arc<Tool>, &str, Context) -> Work;
 
 type Handle = dyn Fn(&str, Context) -> Work + Send + Sync;
 
-/// A check of the author's own, run before the handler.
+/// A check by the author, run before the handler.
 type Check = dyn Fn(Value, Context) -> CheckFuture + Send + Sync;
 type CheckFuture = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
 
@@ -190,7 +190,7 @@ impl Tool {
         self
     }
 
-    /// Sets the name that people are shown.
+    /// Sets the name shown to people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
@@ -336,7 +336,7 @@ impl Tool {
         self
     }
 
-    /// Sets metadata, under [keys](crate::protocol#metadata) with a prefix of your own.
+    /// Sets metadata. Registration refuses invalid [keys](crate::protocol#metadata).
     pub fn meta(mut self, meta: Map<String, Value>) -> Self {
         self.info.meta = meta;
         self
