@@ -22,7 +22,7 @@ use crate::{Server, lines};
 ///
 /// See [`lines::serve`] for what happens then. The reactor waits for pipes and sockets, and on Linux for terminals.
 /// On Linux, regular files and /dev/null are read and written where the future is polled, a piece at a time. Everything else
-/// is read and written on a blocking thread: the rest on other Unix systems, and both streams on systems that are no Unix.
+/// is read and written on a blocking thread: the rest on other Unix systems, and both streams on systems other than Unix.
 ///
 /// Call it once: two readers of one standard input would each get parts of messages.
 ///
