@@ -20,9 +20,9 @@ use crate::{Server, lines};
 
 /// Serves the client at the other end of standard input and output, until the end of input or until the server is closed.
 ///
-/// See [`lines::serve`] for what happens then. The reactor waits for pipes and sockets, and on Linux for terminals.
-/// On Linux, regular files and /dev/null are read and written where the future is polled, a piece at a time. Everything else
-/// is read and written on a blocking thread: the rest on other Unix systems, and both streams on systems other than Unix.
+/// See [`lines::serve`] for what happens then. The reactor waits for pipes, sockets and terminals. On Linux, regular files and
+/// /dev/null are read and written where the future is polled, a piece at a time. On other Unix systems a blocking thread
+/// reads and writes them, and some terminals; on systems other than Unix it reads and writes everything.
 ///
 /// Call it once: two readers of one standard input would each get parts of messages.
 ///
