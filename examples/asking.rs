@@ -16,13 +16,13 @@ struct Order {
     dish: String,
 }
 
-/// What is kept from one round of questions to the next.
+/// State that is kept from one round of questions to the next.
 #[derive(Serialize, Deserialize)]
 struct Reserved {
     table: u32,
 }
 
-/// Runs from its top in each round, so that what must happen once is guarded by the state.
+/// Runs from its top in each round, so the state guards what must happen only once.
 async fn order(input: Order, cx: Context) -> Result<String, HandlerError> {
     let reserved = match cx.state() {
         Some(reserved) => reserved,

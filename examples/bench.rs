@@ -7,7 +7,7 @@
 //! cargo run --release --features tide --example bench -- tide
 //! ```
 //!
-//! A number behind that is the largest message that it reads, in bytes.
+//! A number as the second argument is the size of the largest message that it reads, in bytes.
 //!
 //! On standard error it writes lines for the meter, with times of the monotonic clock in nanoseconds: `LISTENING address`,
 //! `STARTED tag time`, `CANCELLED tag time` and `FINISHED tag time`. Where progress is wanted, `slow` reports it once.
@@ -69,7 +69,7 @@ fn mark(what: &str, tag: &str) {
     let _ = io::stderr().write_all(line.as_bytes());
 }
 
-/// The server with its two tools, whose handlers run within what serves it unless there is an executor.
+/// The server with its two tools. Without an executor their handlers run within the future that serves.
 pub fn server(
     executor: Option<&Arc<Executor<'static>>>,
     message_bytes: Option<usize>,
@@ -126,7 +126,7 @@ fn with_options(listener: http::Listener, most: Option<usize>) -> http::Listener
 
 #[cfg(feature = "tide")]
 async fn serve_tide(most: Option<usize>) -> Result<(), Box<dyn Error>> {
-    // A router knows nothing of what serves it: without an executor handlers would run on a thread of their own.
+    // Without an executor, handlers behind a router would run on another thread.
     let executor = Arc::new(Executor::new());
     let server = server(Some(&executor), most)?;
     let mut app = tide::new();

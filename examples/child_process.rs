@@ -1,6 +1,6 @@
-//! A tool that runs a command, and ends it with everything it has started when nobody waits for it any more.
+//! A tool that runs a command, and kills it with everything that it has started when nobody waits for it any more.
 //!
-//! The command is the operator's choice, not the client's.
+//! The operator chooses the command, not the client.
 //!
 //! ```sh
 //! cargo run --example child_process -- ping -c 100 localhost
@@ -18,7 +18,7 @@ use smol::process::{Child, Command};
 use smol::stream::StreamExt;
 use smol_mcp::{Context, HandlerError, NoInput, Server, Tool, stdio};
 
-/// A child and its descendants. They are killed when it is dropped before its end.
+/// A child and its descendants. If it is dropped before the child has ended, they are killed.
 struct Group {
     child: Child,
     leader: Option<Pid>,
@@ -28,7 +28,7 @@ impl Group {
     fn spawn(command: &[String]) -> Result<Self, HandlerError> {
         let (program, arguments) = command.split_first().ok_or_else(no_command)?;
         let mut command = std::process::Command::new(program);
-        // A group of its own, so that one signal reaches all of them and nobody else.
+        // In a new group, so that one signal reaches all of them and no other process.
         command.args(arguments).process_group(0);
         let mut command = Command::from(command);
         let child = command
@@ -39,7 +39,7 @@ impl Group {
         Ok(Self { child, leader })
     }
 
-    /// Kills all of them, and awaits the end of the child, so that no zombie stays.
+    /// Kills all of them, and waits for the end of the child, so that no zombie stays.
     async fn kill(mut self) -> Result<(), HandlerError> {
         if let Some(leader) = self.leader.take() {
             kill_process_group(leader, Signal::KILL)?;
@@ -52,7 +52,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(leader) = self.leader {
-            // They are gone already, or cannot be helped.
+            // An error means that they are gone already, or cannot be killed.
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }
@@ -73,7 +73,7 @@ async fn watch(group: &mut Group, cx: &Context) -> Result<String, HandlerError> 
         }
     }
     let status = group.child.status().await?;
-    // From here on the number may be somebody else's.
+    // From here on the process id may be another's.
     group.leader = None;
     Ok(format!("{count} lines, {status}"))
 }

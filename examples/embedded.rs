@@ -1,7 +1,7 @@
-//! A server inside of an application that has an executor and a thread of its own, and keeps to them.
+//! A server inside an application with one thread and its own executor.
 //!
-//! The application is a clockwork that ticks. Clients read its ticks and wait for the next ones, over HTTP. The first
-//! poll of a handler, what it waits for, and the application's own tasks all run on the one thread of `main`.
+//! The application is a clockwork that ticks. Over HTTP, clients wait for so many ticks. The handlers, the connections and
+//! the tasks of the application all run on the thread of `main`.
 //!
 //! ```sh
 //! cargo run --example embedded

@@ -1,7 +1,7 @@
-//! A server inside of a main loop that draws a frame, handles what has come up, and never waits for anything else.
+//! A server inside a main loop that draws a frame, handles requests, and never waits for anything else.
 //!
-//! The scene belongs to the loop, without any lock. Handlers send it what they want done, and get an answer a frame later.
-//! The server's tasks run in a slice of each frame; nothing of them runs elsewhere.
+//! The scene belongs to the loop, without a lock. Handlers send the loop functions to run on the scene, and get the results
+//! a frame later. The server's tasks run in a slice of each frame, on the same thread.
 //!
 //! ```sh
 //! cargo run --example frame_loop
@@ -27,7 +27,7 @@ struct Scene {
     light: u8,
 }
 
-/// What a handler wants the loop to do.
+/// A function that a handler wants the loop to run.
 type Request = Box<dyn FnOnce(&mut Scene) + Send>;
 
 /// The way from handlers to the scene.
@@ -41,7 +41,7 @@ impl Stage {
     ) -> Result<T, HandlerError> {
         let (answer, answered) = async_channel::bounded(1);
         let request = move |scene: &mut Scene| {
-            // Nobody listens any more if the handler has been dropped.
+            // Fails if the handler has been dropped.
             let _ = answer.try_send(ask(scene));
         };
         // Fails once the loop has ended; the scene is gone then, and so is every answer.

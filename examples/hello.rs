@@ -1,9 +1,9 @@
 //! The smallest server: one tool over stdio, from a plain `fn main` without any executor.
 //!
-//! `block_on` is all there is to start: handlers that wait run within it, side by side. The example `embedded` brings an
-//! executor of its own. A program that has smol finds the same function as `smol::block_on`.
+//! `block_on` is all there is to start: it runs all handlers, side by side. The example `embedded` brings its own executor.
+//! A program that has smol finds the same function as `smol::block_on`.
 //!
-//! Run it, then type a line such as
+//! Run it and type the following line. (In a pipe the end of the input would abort the call before it is answered.)
 //! `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"you"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
 //!
 //! ```sh
@@ -23,7 +23,7 @@ struct Greet {
 }
 
 async fn greet(input: Greet, cx: Context) -> Result<String, HandlerError> {
-    // Sleeps, unless the client cancels: then the signal ends the sleep, and `?` the handler.
+    // If the client cancels, the signal ends the sleep, and `?` ends the handler.
     cx.signal().sleep(Duration::from_millis(100)).await?;
     Ok(format!("Hello, {}!", input.name))
 }

@@ -36,7 +36,7 @@ struct Write {
     text: String,
 }
 
-/// All names, at an address of its own.
+/// All names, at one address.
 fn index(notes: Notes) -> Resource {
     let info = ResourceInfo::new("note-index:///", "index").mime_type("text/plain");
     Resource::new(info, move |uri, _| {
@@ -45,7 +45,7 @@ fn index(notes: Notes) -> Resource {
     })
 }
 
-/// Each note, at an address with its name. `None` says that there is none.
+/// Each note, at an address with its name. `None` says that there is no such note.
 fn note(notes: Notes) -> Result<ResourceTemplate, smol_mcp::Error> {
     let info = ResourceTemplateInfo::new("note:///{name}", "note").mime_type("text/plain");
     ResourceTemplate::new(info, move |uri, variables, _| {

@@ -1,6 +1,6 @@
-//! A server that is closed by Ctrl-C: handlers learn of it, and what ends within ten seconds is still answered.
+//! A server that Ctrl-C closes: handlers are told, and calls that end within ten seconds are still answered.
 //!
-//! Press it twice to be gone at once.
+//! Press Ctrl-C twice to end it at once.
 //!
 //! ```sh
 //! cargo run --example shutdown
@@ -16,7 +16,7 @@ use smol_mcp::http::{Endpoint, Listener, serve_on};
 use smol_mcp::signal::Reason;
 use smol_mcp::{Context, HandlerError, NoInput, Server, Tool};
 
-/// Works until it is told to stop, and then says how far it has come.
+/// Works until it is told to stop, and then says how far it got.
 async fn work(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     for step in 1.. {
         cx.progress(step, None, "working");

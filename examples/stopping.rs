@@ -1,7 +1,7 @@
-//! Six ways in which work stops when nobody waits for it any more, each as a tool. Cancel a call, or end the input: what
-//! ran says on standard error that it has stopped.
+//! Six ways in which work stops when nobody waits for it any more, each as a tool. Cancel a call, or end the input: the
+//! work says on standard error that it has stopped.
 //!
-//! The seventh, a command with all that it has started, is the example `child_process`.
+//! The example `child_process` is the seventh: it stops a command and everything that the command has started.
 //!
 //! ```sh
 //! cargo run --example stopping
@@ -17,7 +17,7 @@ use smol::net::unix::UnixStream;
 use smol::stream::StreamExt;
 use smol_mcp::{Context, HandlerError, NoInput, Server, Tool, stdio};
 
-/// Something that is given back when the work stops, however it does.
+/// Something that is released when the work stops, however it stops.
 struct Work(&'static str);
 
 impl Work {
@@ -33,7 +33,7 @@ impl Drop for Work {
     }
 }
 
-/// A future that knows nothing of signals. `run` drops it in the moment in which the signal fires.
+/// A future that knows nothing of signals. `run` drops it when the signal fires.
 async fn fetch(_: NoInput, cx: Context) -> Result<(), HandlerError> {
     let download = async {
         let _work = Work::begin("fetch", &cx);
@@ -43,7 +43,7 @@ async fn fetch(_: NoInput, cx: Context) -> Result<(), HandlerError> {
     Ok(())
 }
 
-/// Computing. `checkpoint` looks at the signal between two units, and lets others run, so that a cancel is read at all.
+/// Computing. `checkpoint` checks the signal between two units, and lets others run: without it no cancellation is read.
 async fn compute(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     let _work = Work::begin("compute", &cx);
     let mut sum = 0_u64;
@@ -54,13 +54,13 @@ async fn compute(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     Ok(sum.to_string())
 }
 
-/// A handler that looks at no signal at all: `drop_on_abort` drops it as a whole. See `main`.
+/// A handler that ignores its signal: `drop_on_abort` drops all of it. See `main`.
 async fn idle(_: NoInput, cx: Context) {
     let _work = Work::begin("idle", &cx);
     future::pending::<()>().await;
 }
 
-/// A stream. `until` ends it by an error, which `?` passes on.
+/// A stream. `until` ends it with an error, which `?` passes on.
 async fn tick(_: NoInput, cx: Context) -> Result<(), HandlerError> {
     let _work = Work::begin("tick", &cx);
     let mut ticks = cx.signal().until(Timer::interval(Duration::from_secs(10)));
@@ -73,7 +73,7 @@ async fn tick(_: NoInput, cx: Context) -> Result<(), HandlerError> {
     Ok(())
 }
 
-/// A reader, here of a socket whose other end keeps silent. Its lines are a stream.
+/// A reader, here of a socket whose other end falls silent. Its lines are a stream.
 async fn follow(_: NoInput, cx: Context) -> Result<(), HandlerError> {
     let _work = Work::begin("follow", &cx);
     let (mut sensor, reader) = UnixStream::pair()?;
@@ -88,7 +88,7 @@ async fn follow(_: NoInput, cx: Context) -> Result<(), HandlerError> {
     Ok(())
 }
 
-/// A function that blocks, on a thread of its own. It asks the signal between two steps, and sleeps under it.
+/// A function that blocks, on a thread. It checks the signal between two steps, and sleeps under it.
 fn grind(_: NoInput, cx: Context) -> Result<(), HandlerError> {
     let _work = Work::begin("grind", &cx);
     loop {

@@ -5,8 +5,8 @@
 //! curl --max-time 1 http://127.0.0.1:8080/report
 //! ```
 //!
-//! The listener puts a [`Signal`] into every request. It fires when the client hangs up, be it that of curl above or of
-//! a browser whose tab is closed, and when the server closes.
+//! The listener puts a [`Signal`] into every request. It fires when the client hangs up, like curl above or a browser whose
+//! tab is closed, and when the listener closes.
 
 use std::env;
 use std::error::Error;
@@ -16,7 +16,7 @@ use smol_mcp::http::Listener;
 use smol_mcp::{Context, HandlerError, NoInput, Server, Signal, Tool};
 use tide::{Request, Response, StatusCode};
 
-/// Work that takes its time, whoever asks for it.
+/// Slow work, for the endpoint and for the tool.
 async fn report(signal: &Signal) -> Result<String, smol_mcp::signal::Aborted> {
     let mut lines = String::new();
     for line in 1..=50 {
@@ -27,7 +27,7 @@ async fn report(signal: &Signal) -> Result<String, smol_mcp::signal::Aborted> {
 }
 
 async fn endpoint(request: Request<()>) -> tide::Result {
-    // Under another listener there is none: then the work is never aborted.
+    // Another listener sets no signal: then the work is never aborted.
     let signal = request.ext::<Signal>().cloned().unwrap_or_default();
     match report(&signal).await {
         Ok(lines) => Ok(lines.into()),

@@ -1,4 +1,4 @@
-//! A server on a Unix socket: one client for each connection, one message for each line.
+//! A server on a Unix socket: one client per connection, one message per line.
 //!
 //! ```sh
 //! cargo run --example unix_socket -- /tmp/greeter.sock
@@ -22,7 +22,7 @@ struct Greet {
     name: String,
 }
 
-/// Serves whoever connects, until the server is closed.
+/// Serves every client that connects.
 async fn accept(listener: &UnixListener, server: &Server) -> io::Result<()> {
     loop {
         let (stream, _) = listener.accept().await?;

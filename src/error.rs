@@ -1,10 +1,10 @@
-//! The crate's own error: what goes wrong while a server is set up or served.
+//! The error of the crate: what goes wrong while a server is set up.
 
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 
-/// What went wrong while a server was set up or served. Never what a client is told.
+/// What went wrong while a server was set up. Clients are never told.
 pub struct Error(Box<Kind>);
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Error {
         }))
     }
 
-    /// Tells whether the author of the server made a mistake; the message names the thing.
+    /// Tells whether a definition is wrong; the message names the thing.
     pub fn is_definition(&self) -> bool {
         matches!(*self.0, Kind::Definition(_))
     }

@@ -3,20 +3,21 @@
 //! A [`Listener`] owns the sockets and serves any [`Service`]. It reads a whole request, calls the service with a
 //! [`Signal`](crate::Signal), and sends the [`Body`] that it gets back. The signal fires when the client hangs up.
 //!
-//! An [`Endpoint`] is such a service: MCP for a [`Server`](crate::Server), of every revision at once. Which rules a message
-//! falls under is decided by its body. [`serve`] puts an endpoint on a listener; [`Endpoint::handle`] needs no socket.
+//! An [`Endpoint`] is such a service: MCP for a [`Server`](crate::Server), in every revision at once. The body and the
+//! headers of a message decide which rules it falls under. [`serve`] puts an endpoint on a listener; [`Endpoint::handle`]
+//! needs no socket.
 //!
 //! [`Listener`], [`serve`] and [`serve_on`] need a Unix; an [`Endpoint`] does not.
 //!
-//! Requests and responses are those of the crate `http`, version 1: `cargo add http` to name their types. Where this module is
-//! imported by its name, that crate is `::http`.
+//! Requests and responses are those of the crate `http`, version 1: `cargo add http` to name their types. Where this module
+//! is imported as `http`, that crate is `::http`.
 //!
 //! # When the response begins
 //!
-//! A handler that is ready at once, or that says nothing before its result, is answered by JSON, and its failure may still
-//! set the status. Its first message turns the response into a stream of events, and so does waiting for longer than
-//! [`Endpoint::patience`]; what goes wrong from then on is the last event. Clients that accept JSON alone are sent the
-//! answer alone. Streams without messages show life once in [`Endpoint::keep_alive`].
+//! If a handler is ready soon and sends no message before its result, the response is JSON, and a failure may set the
+//! status. Its first message makes the response a stream of events, and so does the end of [`Endpoint::patience`]; a
+//! failure is then the last event. Clients that accept only JSON get only the answer. A stream without messages carries a
+//! comment once in [`Endpoint::keep_alive`].
 //!
 //! # When the client leaves
 //!
@@ -26,18 +27,17 @@
 //! | legacy, in a session | the same; with an [event store](Endpoint::event_store), once the response has begun as a stream, the handler runs on, and the client may come back |
 //! | legacy, [without sessions](Endpoint::sessionless) | the same as for 2026-07-28 |
 //!
-//! Legacy clients cancel by `notifications/cancelled`: in a session that aborts its requests of that id, and ends their
-//! responses. Without sessions nobody knows whose the id is, so that the notification is only
-//! [observed](crate::Builder::on_cancelled), as it is over HTTP from 2026-07-28 on. The end of a session, by DELETE or by
-//! idleness, aborts its requests with [`Reason::Closed`].
+//! Legacy clients cancel by `notifications/cancelled`: in a session, that fires the signals of its requests with that id,
+//! and ends their responses. Without sessions it is not known whose the id is, so the notification is only
+//! [observed](crate::Builder::on_cancelled), as it is over HTTP from 2026-07-28 on. When a session ends, by DELETE or
+//! because it is idle, the signals of its requests fire with [`Reason::Closed`].
 //!
 //! # Limits
 //!
-//! Sessions are bounded in number, and end when they are idle ([`Endpoint::sessions`]), which is when their client waits for
-//! nothing, whatever runs on for it; one costs about 1.6 KiB. They are
-//! looked through when requests come, at most once a minute: there is no task in the background. A session keeps up to 64
-//! results that nobody fetched, and a [`MemoryStore`] has bounds of its own. The transport of 2024-11-05 with two
-//! endpoints is not served.
+//! Sessions are bounded in number, and end when they are idle ([`Endpoint::sessions`]): when their client waits for nothing,
+//! whatever still runs for it. One takes about 1.6 KiB. Idle ones are looked for when requests come, at most once a minute:
+//! there is no background task. A session keeps up to 64 results that nobody fetched, and a [`MemoryStore`] has its own
+//! limits. The HTTP transport of 2024-11-05, with two endpoints, is not served.
 //!
 //! [`Reason::Disconnected`]: crate::signal::Reason::Disconnected
 //! [`Reason::Closed`]: crate::signal::Reason::Closed

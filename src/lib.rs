@@ -1,11 +1,11 @@
 //! Servers for the Model Context Protocol on the smol family: one cancellation signal for every handler.
 //!
-//! A tool is an async function. It runs until it has an answer, or until nobody waits for one: the client has cancelled the
-//! call, hung up or gone, the server closes, a deadline has passed. A [`Signal`] tells it so, in the same way for every
-//! transport and every revision of the protocol. There is no runtime to start, and no tokio.
+//! A tool is an async function. It runs until it has an answer, or until nobody waits for one any more: the client has
+//! cancelled the call, hung up or left, the server closes, or a deadline has passed. A [`Signal`] tells it so, in the same
+//! way for every transport and every revision of the protocol. There is no runtime to start, and no tokio.
 //!
-//! It is not for clients of the protocol, and not for applications that live on tokio and want its whole ecosystem: a
-//! server runs there as a guest, but the official SDK is at home.
+//! The crate has no client. A server runs inside a tokio application as a guest, but an application that wants tokio's
+//! whole ecosystem is better served by the official SDK, rmcp.
 //!
 //! # Features
 //!
@@ -17,7 +17,7 @@
 //! | `http` (default) | the HTTP endpoint and a listener |
 //! | `tide` | an endpoint and a listener for tide apps |
 //! | `schemars` | JSON Schemas derived from types |
-//! | `validate` | arguments and results held against their JSON Schemas |
+//! | `validate` | arguments and structured results checked against their JSON Schemas |
 #![cfg_attr(all(feature = "stdio", feature = "http"), doc = include_str!("guide.md"))]
 #![forbid(unsafe_code)]
 #![warn(unreachable_pub)]

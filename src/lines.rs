@@ -1,7 +1,7 @@
 //! MCP over a pair of byte streams: one message a line.
 //!
-//! This is the framing of stdio, and serves Unix sockets, TCP and pipes as well (MCP 2026-07-28, basic/transports/stdio).
-//! Connection: whoever opens the stream is the client. Cancellation: `notifications/cancelled`, or the end of the stream.
+//! This is the framing of stdio (MCP 2026-07-28, basic/transports/stdio), for Unix sockets, TCP and pipes as well. A client
+//! cancels by `notifications/cancelled`, or by ending the stream.
 
 use std::io;
 use std::pin::Pin;
@@ -41,19 +41,19 @@ const UNANSWERABLE: u32 = 16;
 
 /// Serves one client until the end of its input, or until the server is closed.
 ///
-/// Requests run concurrently, within this future unless the server was [given an executor](crate::Builder::executor);
-/// answers leave in the order in which handlers end. At the end of input every running
-/// handler's signal fires with [`Reason::Closed`]; what finishes within [`Limits::grace`](crate::Limits::grace) is
-/// still answered, then the handlers that run on are dropped. A line over
-/// [`Limits::message_bytes`](crate::Limits::message_bytes) is answered with an error, and the next one is served.
+/// Requests run concurrently, within this future unless the server was [given an executor](crate::Builder::executor).
+/// Answers are sent in the order in which handlers end. At the end of input the signal of every running handler fires with
+/// [`Reason::Closed`]; handlers that end within [`Limits::grace`](crate::Limits::grace) are still answered, and the others
+/// are dropped. A line over [`Limits::message_bytes`](crate::Limits::message_bytes) is answered with an error, and the next
+/// one is served.
 ///
 /// # Errors
 ///
-/// Returns the first error of either stream, except that a peer that closed its end is an ordinary end.
+/// Returns the first error of either stream. A peer that closed its end is not an error.
 ///
 /// # Cancellation
 ///
-/// Dropping the future drops the handlers that run, without a grace.
+/// Dropping the future drops the running handlers, without a grace.
 ///
 /// # Examples
 ///

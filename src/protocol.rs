@@ -1,24 +1,23 @@
-//! The wire in plain data: every noun of the specification, with no tasks and no sockets.
+//! The messages of the protocol as plain data: a type for every noun of the specification.
 //!
-//! One file per noun. The types serialise to exactly the JSON of the specification and read it
-//! back: members they do not know are ignored, a member that is missing, doubled or of the wrong
-//! type is an error that names it, and `null` for an optional member reads as the member left out.
-//! Structs are `#[non_exhaustive]`, since revisions add members; their constructors take what is
-//! required, and builder methods or the public fields the rest.
+//! The types serialise to exactly the JSON of the specification, and deserialise from it: unknown
+//! members are ignored; a member that is missing, doubled or of the wrong type is an error that
+//! names it; and `null` for an optional member means that it is left out. Structs are
+//! `#[non_exhaustive]`, since revisions add members; constructors take the required members, and
+//! builder methods or the public fields set the others.
 //!
-//! "Sent since 2025-06-18" in the documentation of a field says that a client of an older revision
-//! does not get it.
+//! "Sent since 2025-06-18" at a field means that a client of an older revision does not get it.
 //!
-//! A result serialises with the members of its own method alone. What a revision adds to every
-//! result is stamped on later, by the era that answers.
+//! A result serialises only the members of its own method. The server adds the members that a
+//! revision has in every result.
 //!
 //! # Metadata
 //!
-//! `meta` of definitions, results and contents is the author's. A key is a name – letters and digits, with `-`, `_` and
-//! `.` in between – after a prefix of the author's own, such as `com.example/`. A server refuses what is no key: in a
-//! definition when it is registered; a result that has it is an unexpected failure. The error names the key. Prefixes whose
-//! second label is `modelcontextprotocol` or `mcp` are for the protocol and its extensions; what the server itself writes
-//! there wins.
+//! `meta` of definitions, results and contents is for your metadata. A key is a name – letters and digits, with `-`, `_` and
+//! `.` in between – after an optional prefix such as `com.example/` (MCP 2026-07-28, basic). A server refuses a definition
+//! with an invalid key when it is registered, and a result with one is an unexpected failure; the error names the key.
+//! Prefixes whose second label is `modelcontextprotocol` or `mcp` are for the protocol and its extensions; a key that the
+//! server writes there replaces yours.
 
 pub(crate) mod base64;
 mod invalid;

@@ -140,16 +140,16 @@ impl Server {
         &self.0.info
     }
 
-    /// Closes the server: every running handler's signal fires with [`Reason::ServerClosed`], what finishes within
-    /// the grace is still answered, then handlers that run on are dropped.
+    /// Closes the server: the signal of every running handler fires with [`Reason::ServerClosed`]. Handlers that end
+    /// within the grace are still answered; those that run on are dropped.
     ///
-    /// New requests are refused from the first moment. Transports that serve this server end by themselves.
+    /// New requests are refused at once. Transports that serve this server end by themselves.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future stops the waiting; the signals have fired, the server stays closed, and transports end by
-    /// themselves when the grace has. So it goes for a handler that closes its own server: it would wait for itself, and is
-    /// dropped after the grace.
+    /// Dropping the future only stops the waiting: once it has been polled, the signals have fired, the server stays closed,
+    /// and transports end by themselves after the grace. A handler that awaits the close of its own server waits for
+    /// itself, and is dropped after the grace.
     pub async fn close(&self, grace: Duration) {
         let peers = self.0.shut(grace);
         for peer in &peers {
@@ -176,21 +176,20 @@ impl Server {
         self.0.closing.signal()
     }
 
-    /// Returns the number of requests whose handlers run now.
+    /// Returns the number of requests whose handlers are running.
     pub fn calls_in_flight(&self) -> usize {
         let peers = self.0.live_peers();
         peers.iter().map(|peer| peer.inflight.len()).sum()
     }
 
-    /// Adds a tool while the server runs. Clients that want to know are told of it.
+    /// Adds a tool at the end of the list while the server runs.
     ///
-    /// The tool stands at the end of the list. Only a server that said so by
-    /// [`Builder::list_changed`] tells its clients.
+    /// Clients that want to know are told, if the server was built with [`Builder::list_changed`].
     ///
     /// # Errors
     ///
-    /// The same mistakes are refused as at [`Builder::build`], and a tool of a server that was built without tools, since
-    /// clients may know already that it has none.
+    /// Those of [`Builder::build`]. A server that was built neither with tools nor with `list_changed` for them refuses all
+    /// tools, since its clients may know already that it has none.
     ///
     /// # Examples
     ///
@@ -207,9 +206,7 @@ impl Server {
         self.add(self.0.tools.items(), Arc::new(tool), List::Tools)
     }
 
-    /// Takes a tool away while the server runs. Calls of it that run are not touched.
-    ///
-    /// Returns whether there was one.
+    /// Removes a tool while the server runs, and returns whether there was one. Its running calls go on.
     pub fn remove_tool(&self, name: &str) -> bool {
         self.remove(self.0.tools.items(), name, List::Tools)
     }
@@ -224,7 +221,7 @@ impl Server {
         self.add(self.0.resources.items(), Arc::new(resource), list)
     }
 
-    /// Takes a resource away while the server runs.
+    /// Removes a resource while the server runs, and returns whether there was one.
     pub fn remove_resource(&self, uri: &str) -> bool {
         self.remove(self.0.resources.items(), uri, List::Resources)
     }
@@ -239,7 +236,7 @@ impl Server {
         self.add(self.0.templates.items(), Arc::new(template), list)
     }
 
-    /// Takes a family of resources away while the server runs.
+    /// Removes a family of resources while the server runs, and returns whether there was one.
     pub fn remove_resource_template(&self, pattern: &str) -> bool {
         self.remove(self.0.templates.items(), pattern, List::Resources)
     }
@@ -253,15 +250,15 @@ impl Server {
         self.add(self.0.prompts.items(), Arc::new(prompt), List::Prompts)
     }
 
-    /// Takes a prompt away while the server runs.
+    /// Removes a prompt while the server runs, and returns whether there was one.
     pub fn remove_prompt(&self, name: &str) -> bool {
         self.remove(self.0.prompts.items(), name, List::Prompts)
     }
 
-    /// Tells clients that a list has changed, although it was not changed here: its entries may read differently now.
+    /// Tells clients that a list has changed without an entry being added or removed, such as in a description.
     ///
-    /// Does nothing unless the server said by [`Builder::list_changed`] that the list may change. Never blocks; a client
-    /// that reads slowly is told once.
+    /// Does nothing unless the server was built with [`Builder::list_changed`] for the list. Never blocks; a client that
+    /// reads slowly is told once.
     pub fn list_changed(&self, list: List) {
         subscriptions::publish(&self.0, Change::List(list));
     }
@@ -276,15 +273,15 @@ impl Server {
 
     fn add(&self, items: &Items, item: Item, list: List) -> Result<(), crate::Error> {
         let offers = &self.0.offers;
-        let offered = match list {
-            List::Tools => offers.tools,
-            List::Prompts => offers.prompts,
-            List::Resources => offers.resources,
+        let (offered, lists) = match list {
+            List::Tools => (offers.tools, "tools"),
+            List::Prompts => (offers.prompts, "prompts"),
+            List::Resources => (offers.resources, "resources"),
         };
         if !offered {
             let (what, key) = (item.what(), item.key());
             return Err(crate::Error::definition(format!(
-                "{what} {key:?}: the server was built without any, and without `list_changed` for them"
+                "{what} {key:?}: the server was built without {lists}, and without `list_changed` for them"
             )));
         }
         items.add(item)?;

@@ -30,18 +30,18 @@
 //! **Look.** [`check`](Signal::check) is for `?` between steps; [`is_aborted`](Signal::is_aborted) and
 //! [`reason`](Signal::reason) say the same as a `bool` and as a [`Reason`].
 //!
-//! **Wait.** [`aborted`](Signal::aborted), or just `signal.await`, waits for the firing.
+//! **Wait.** [`aborted`](Signal::aborted), or just `signal.await`, waits until the signal fires.
 //! [`wait_blocking`](Signal::wait_blocking) and [`wait_timeout`](Signal::wait_timeout) do so on a thread.
 //!
-//! **Run under it.** [`run`](Signal::run) drops a future as soon as the signal fires, [`until`](Signal::until) a stream,
+//! **Run under it.** [`run`](Signal::run) drops a future as soon as the signal fires, and [`until`](Signal::until) a stream.
 //! [`sleep`](Signal::sleep) is a sleep that ends early.
 //!
 //! **Combine.** [`any`](Signal::any) takes whatever can end the work: another signal, a [`Duration`], an [`Instant`], a
 //! [`Deadline`] with a name, or an `Option` of these. [`any_of`](Signal::any_of) and `collect` take many.
 //!
-//! **Fire.** [`Controller::new`] makes something to fire and [`abort`](Controller::abort) fires it, with a reason.
-//! [`abort_on_drop`](Controller::abort_on_drop) makes it a guard. [`Controller::below`] makes a signal that can be fired by
-//! itself and also fires with its parent.
+//! **Fire.** [`Controller::new`] makes a controller, and [`abort`](Controller::abort) fires its signal, with a reason.
+//! [`abort_on_drop`](Controller::abort_on_drop) makes a guard of it. [`Controller::below`] makes a signal that can be fired
+//! alone and also fires with its parent.
 //!
 //! ```
 //! use smol_mcp::signal::{Controller, Reason};
@@ -59,19 +59,18 @@
 //!
 //! * The first firing decides the reason, once. It is the same for the signal, for all its clones, and for every composite
 //!   in which it was the first. Of several sources the earliest counts; a source that fired before the deadline beats it,
-//!   no matter when somebody looks.
+//!   no matter when the signal is checked.
 //! * If [`is_aborted`](Signal::is_aborted) says so, there is a [`reason`](Signal::reason) and
 //!   [`check`](Signal::check) fails, on every thread that sees it. When [`abort`](Controller::abort) has returned, whatever
 //!   it returned, the signal is aborted.
-//! * A passed deadline is seen without any timer. Those who wait for it are woken a little later than that, never earlier.
-//! * Durations count from the call of `any`, `timeout` or [`Deadline::after`]. One too long to be counted means never. The
-//!   earlier deadline wins, of equal ones the left.
-//! * Dropping a controller fires nothing. A silent end is a mistake one can see; an accidental cancellation is one that
-//!   nobody can.
+//! * A check sees a passed deadline without any timer. Waiters are woken a little after the deadline, never before.
+//! * Durations count from the call of `any`, `timeout` or [`Deadline::after`]. One that is too long to count means never. The
+//!   earlier deadline wins; of equal ones, that of the left operand.
+//! * Dropping a controller fires nothing. A signal that never fires is a mistake one can see; an accidental cancellation is
+//!   not.
 //! * [`run`](Signal::run) looks at the signal first in every poll, and drops the future in the poll that returns the error.
 //! * [`abort`](Controller::abort) may be called anywhere: in a destructor, inside `run`, inside a waker. A waker may drop
-//!   waiters, poll new ones, fire other signals or panic, without a deadlock and without keeping anybody else from being
-//!   woken.
+//!   waiters, poll new ones, fire other signals or panic; nothing deadlocks, and every other waiter is woken.
 //!
 //! # Coming from elsewhere
 //!
@@ -133,8 +132,8 @@
 //! # });
 //! ```
 //!
-//! **Child processes.** Where it may be killed, `run` and `kill_on_drop` are enough. To end it gently, ask it, give it a
-//! grace period under a *fresh* signal, then kill it, and await its status in the end, so that no zombie stays.
+//! **Child processes.** To kill a child, `run` and `kill_on_drop` are enough. To end it gently, ask it to end, give it a
+//! grace period under a *fresh* signal, then kill it. Await its status in any case, so that no zombie stays.
 //!
 //! ```
 //! # #[cfg(unix)]
@@ -149,7 +148,7 @@
 //! let status = match signal.run(child.status()).await {
 //!     Ok(status) => status?,
 //!     Err(_aborted) => {
-//!         // As `kill` without options does.
+//!         // Sends SIGTERM.
 //!         Command::new("kill").arg(child.id().to_string()).status().await?;
 //!         match Signal::timeout(Duration::from_secs(5)).run(child.status()).await {
 //!             Ok(status) => status?,
@@ -168,7 +167,7 @@
 //! # fn main() {}
 //! ```
 //!
-//! **Cleaning up after an abort** happens under a fresh signal, since everything under the fired one ends at once.
+//! **Cleaning up** after the signal has fired needs a fresh signal, since everything under the fired one ends at once.
 //!
 //! ```
 //! use std::time::Duration;
@@ -205,8 +204,8 @@
 //! # });
 //! ```
 //!
-//! **Tight loops.** A check costs about a nanosecond without a deadline, and one look at the clock with one. With a deadline,
-//! check once in a microsecond of work or more.
+//! **Tight loops.** A check costs about a nanosecond without a deadline, and a reading of the clock with one. With a
+//! deadline, check at most once in a microsecond of work.
 //!
 //! ```
 //! use smol_mcp::Signal;
@@ -224,31 +223,31 @@
 //! ```
 //!
 //! **One controller for a scope, not for every call.** Checking and waiting cost more the more sources a signal has. A
-//! function that only wants a shorter time takes `signal.any(duration)`, which adds no source.
+//! function that only needs a shorter deadline uses `signal.any(duration)`, which adds no source.
 //!
 //! # What dropping does
 //!
 //! | dropped | effect |
 //! |---|---|
 //! | [`Signal`] | none |
-//! | [`Controller`] | none; without any controller left the signal never fires by that source |
+//! | [`Controller`] | none; when the last one is dropped, the source can never fire |
 //! | [`AbortOnDrop`] | fires |
-//! | [`Wait`] | leaves the waiters and gives the deadline up; nothing stays behind |
-//! | [`Run`], [`Until`] | drops the future or stream in it, then as `Wait`; what it had done stays done |
+//! | [`Wait`] | leaves the waiters and gives up the deadline; nothing stays behind |
+//! | [`Run`], [`Until`] | drops the future or stream inside, then as `Wait`; what that had done stays done |
 //! | the future of [`sleep`](Signal::sleep) | as `Wait` |
 //! | the future of [`checkpoint`](Signal::checkpoint) | none |
 //!
-//! A waiter of a source that is just firing leaves the list a moment later, when the firing thread has woken everybody;
-//! until then its waker may still be called.
+//! A waiter that is dropped while its source fires leaves the list when the firing thread has woken all waiters; until then
+//! its waker may still be called.
 //!
 //! # What it costs
 //!
 //! | operation | cost |
 //! |---|---|
-//! | check | one load for each source; with a deadline also a look at the clock |
+//! | check | one load for each source; with a deadline also a reading of the clock |
 //! | clone | one reference count for each of up to two sources, or one for more |
-//! | `any` with a deadline | a clone and a look at the clock; no allocation, no timer, no thread |
-//! | `any` with a signal | a comparison of pointers and a clone; from three sources on one allocation |
+//! | `any` with a deadline | a clone and a reading of the clock; no allocation, no timer, no thread |
+//! | `any` with a signal | a comparison of pointers and a clone; with three sources or more also an allocation |
 //! | [`Controller::new`] | one allocation of about a hundred bytes |
 //! | waiting, first poll | a place in a list for each source, an allocation each, and one for the first waiter of a source; with a deadline a place in a heap |
 //! | waiting, polled again by the same task | as a check |
@@ -256,18 +255,18 @@
 //! | firing | calls every waker once |
 //!
 //! All awaited deadlines share one timer, so that a deadline which is not the earliest does not wake the reactor. The
-//! reactor, and with it its thread, comes into being when the first deadline is awaited by a task; threads that block need
-//! neither. A signal of many sources, such as that of a long chain of controllers below each other, costs what its sources
-//! cost: a chain of a hundred takes some tens of microseconds to build.
+//! reactor starts, with its thread, when a task first awaits a deadline; threads that block need neither. A signal costs
+//! more the more sources it has, as in a long chain of controllers below each other: a chain of a hundred takes some tens of
+//! microseconds to build.
 //!
 //! # What is not offered
 //!
-//! * Callbacks. They would run on the thread that fires, inside whatever it holds.
+//! * Callbacks. They would run on the thread that fires, under whatever locks it holds.
 //! * Stopping threads, or futures that were not given to `run`.
 //! * Resetting a fired signal. Make a new one.
 //! * An ambient signal of the current task. Pass it on.
-//! * Weak signals. A signal keeps a source alive, but a source knows nothing of the signals: there is nothing to collect.
-//! * Waiting until everything has stopped. That is the business of whoever owns the tasks.
+//! * Weak signals. A signal keeps its sources alive, but a source does not know its signals: there is nothing to collect.
+//! * Waiting until everything has stopped. Whatever owns the tasks can do that.
 
 #[cfg_attr(loom, path = "signal/alarm_model.rs")]
 mod alarm;
@@ -312,7 +311,7 @@ pub(crate) use self::clock::MODEL;
 ///
 /// A signal observes any number of sources, each of which a [`Controller`] fires, and at most one deadline. It fires when
 /// the first of them does, and then stays fired with that reason. Signals are values: clone them, pass them on, combine
-/// them with [`any`](Self::any). The [module page](self) has the whole story.
+/// them with [`any`](Self::any). The [module page](self) says more.
 ///
 /// # Examples
 ///
@@ -349,7 +348,7 @@ impl Signal {
 
     /// Makes a signal that fires `duration` after this call, without allocating and without a timer.
     ///
-    /// A duration too long to be counted (584 years) means never.
+    /// A duration that is too long to count (about 438 years) means never.
     pub fn timeout(duration: Duration) -> Self {
         Deadline::after(duration).into()
     }
@@ -359,7 +358,7 @@ impl Signal {
         Deadline::at(instant).into()
     }
 
-    /// Makes a signal that has fired; for tests and defaults.
+    /// Makes a signal that has fired already, for tests and defaults.
     ///
     /// # Examples
     ///
@@ -418,7 +417,7 @@ impl Signal {
         }
     }
 
-    /// Makes a signal that fires as soon as any of these does; none of none ever fires.
+    /// Makes a signal that fires as soon as any of these does. Made of none, it never fires.
     ///
     /// # Examples
     ///
@@ -435,10 +434,10 @@ impl Signal {
         signals.into_iter().collect()
     }
 
-    /// Says whether the signal has fired.
+    /// Tells whether the signal has fired.
     ///
-    /// A deadline that has passed is seen without any timer or reactor. Costs one load for each source, and if there is a
-    /// deadline, a look at the clock.
+    /// It sees a passed deadline without any timer or reactor. It costs one load for each source, and a reading of the clock
+    /// if there is a deadline.
     #[inline]
     pub fn is_aborted(&self) -> bool {
         self.set.is_fired() || self.deadline.has_passed()
@@ -446,8 +445,8 @@ impl Signal {
 
     /// Returns why the signal has fired, or `None` if it has not.
     ///
-    /// The answer never changes once there is one: it is the earliest of the firings, also if several had happened before
-    /// anybody looked, and a deadline counts from the moment it passed.
+    /// The reason never changes once there is one. It is that of the earliest firing, even if several happened before the
+    /// first check; a deadline counts from the moment it passed.
     pub fn reason(&self) -> Option<Reason> {
         let deadline = self.deadline;
         let passed = deadline.has_passed();
@@ -521,12 +520,12 @@ impl Signal {
 
     /// Runs a future until it is ready or the signal fires.
     ///
-    /// The signal is looked at *first* in every poll. If it has fired, the future is not polled any more but dropped, in
-    /// the same poll that returns the error. So a signal that has fired already never polls the future at all, and a future
-    /// that is always ready cannot outrun it.
+    /// Every poll checks the signal *first*. If it has fired, the future is not polled any more but dropped, in the same poll
+    /// that returns the error. So under a signal that has fired already the future is never polled, and a future that is
+    /// always ready cannot outrun the signal.
     ///
-    /// What runs elsewhere is not stopped by dropping the future that waits for it: the closure of `smol::unblock`
-    /// continues, and has to check the signal itself.
+    /// Dropping a future does not stop work elsewhere that it waits for: the closure of `smol::unblock` runs on, and has to
+    /// check the signal itself.
     ///
     /// # Errors
     ///
@@ -556,10 +555,10 @@ impl Signal {
         Run::new(future, self.aborted())
     }
 
-    /// Gives the items of a stream until it ends or the signal fires.
+    /// Yields the items of a stream until it ends or the signal fires.
     ///
-    /// Items come as `Ok`. When the signal fires, the stream is dropped and there is one `Err`, then `None` for ever. As
-    /// with [`run`](Self::run), the signal is looked at first.
+    /// Items are `Ok`. When the signal fires, the stream is dropped, and one `Err` comes, then `None` for ever. As in
+    /// [`run`](Self::run), every poll checks the signal first.
     ///
     /// # Cancellation
     ///
@@ -571,7 +570,7 @@ impl Signal {
 
 #[cfg(not(loom))]
 impl Signal {
-    /// Sleeps for this long, or less if the signal fires.
+    /// Sleeps for `duration`, or less if the signal fires.
     ///
     /// # Errors
     ///
@@ -587,7 +586,7 @@ impl Signal {
         self.outcome_of_sleep(until, reason)
     }
 
-    /// Checks the signal, lets other tasks run, and checks again; for loops that compute.
+    /// Checks the signal, lets other tasks run, and checks again: for loops that compute.
     ///
     /// # Errors
     ///
@@ -606,8 +605,8 @@ impl Signal {
     ///
     /// # Blocking
     ///
-    /// For threads that may block, such as those of `smol::unblock`. Without any controller or deadline left it
-    /// blocks for ever.
+    /// For threads that may block, such as those of `smol::unblock`. If there is neither a controller nor a deadline left,
+    /// it blocks for ever.
     pub fn wait_blocking(&self) -> Reason {
         loop {
             if let Some(reason) = blocking::wait(self, clock::NEVER) {
@@ -616,7 +615,7 @@ impl Signal {
         }
     }
 
-    /// Blocks the thread until the signal fires, at most for this long; returns the reason if it fired.
+    /// Blocks the thread until the signal fires, for at most `duration`; returns the reason if it fired.
     ///
     /// # Blocking
     ///
@@ -625,7 +624,7 @@ impl Signal {
         blocking::wait(self, clock::after(clock::now(), duration))
     }
 
-    /// Blocks the thread for this long, or less if the signal fires.
+    /// Blocks the thread for `duration`, or less if the signal fires.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
 //! MCP over the standard input and output of the process.
 //!
 //! The client starts the server and speaks first; the end of input is the end. Nothing but messages is written to
-//! standard output, by one writer. Neither stream is switched to non-blocking mode where somebody else would notice:
-//! the mode belongs to the open file, which the parent process and standard error may share.
+//! standard output, by one writer. A stream is not switched to non-blocking mode where others would notice: the mode
+//! belongs to the open file, which the parent process and standard error may share.
 //!
-//! Cancellation: a client cancels by `notifications/cancelled`, and everything by closing its end.
+//! A client cancels one call by `notifications/cancelled`, and all of them by closing its end.
 
 #[cfg(unix)]
 mod unix;
@@ -20,23 +20,23 @@ use crate::{Server, lines};
 
 /// Serves the client at the other end of standard input and output, until the end of input or until the server is closed.
 ///
-/// See [`lines::serve`] for what happens then. Pipes and sockets are waited for by the reactor. So are terminals on Linux, and a
-/// regular file, or /dev/null, is read and written there where the future is polled, a piece at a time. Elsewhere that
-/// happens on a blocking thread, as does everything where there is no Unix.
+/// See [`lines::serve`] for what happens then. The reactor waits for pipes, sockets and terminals. On Linux, regular files and
+/// /dev/null are read and written where the future is polled, a piece at a time. On other Unix systems a blocking thread
+/// reads and writes them, and some terminals; on systems other than Unix it reads and writes everything.
 ///
-/// Call it once: two readers of one standard input would each get pieces of messages.
+/// Call it once: two readers of one standard input would each get parts of messages.
 ///
 /// # Errors
 ///
-/// Returns the first error of either stream. A client that went away is no error.
+/// Returns the first error of either stream. A client that closed its end is not an error.
 ///
 /// # Cancellation
 ///
-/// Dropping the future drops the handlers that run. It does so at once, even while standard input is open and silent.
+/// Dropping the future drops the running handlers, without a grace. It does not wait for input.
 ///
 /// # Examples
 ///
-/// ```no_run
+/// ```
 /// use smol_mcp::{NoInput, Server, Tool, stdio};
 ///
 /// let server = Server::builder("clock", "1.0.0")

@@ -1,11 +1,11 @@
 //! A client in memory, for tests of servers.
 //!
-//! A [`Client`] talks to a [`Server`] as a real one does, through the framing of stdio, but without a process and
-//! without a socket. It works in a plain `#[test]` with `smol::block_on`, or inside any other executor.
+//! A [`Client`] talks to a [`Server`] as a real client does, through the framing of stdio, but without a process or a
+//! socket. It works in a plain `#[test]` with `smol::block_on`, or on any other executor.
 //!
-//! What it asserts does not depend on time. That nothing more was said is not found out by waiting, but by one more
-//! request: the messages of a connection keep their order, so whatever had been said before would have come before its
-//! answer. Only a wait that would never end is ended, after [`PATIENCE`], by a panic that names the line of the test.
+//! Its assertions do not depend on time. It does not wait to find that the server sent nothing more, but sends one more
+//! request: messages keep their order, so anything sent before would come before the answer. A wait that does not end
+//! panics after [`PATIENCE`], and names the line of the test.
 //!
 //! # Examples
 //!
@@ -58,7 +58,7 @@ pub use self::pipe::{Reader, Writer, pipe};
 pub use self::running::Running;
 use self::wire::{Wire, fail, patiently};
 
-/// How long a client waits for what should come at once. Long enough for any machine; no assertion depends on it.
+/// How long a client waits before it panics: long enough for any machine. No assertion depends on it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How much either direction of the connection holds that nobody has read yet.
@@ -66,17 +66,17 @@ const CAPACITY: usize = 64 * 1024;
 
 /// A client of a server, in memory.
 ///
-/// It reads when it waits for something. A client that waits for nothing is one that does not read.
+/// It reads only while it waits for something. So a client that waits for nothing does not read.
 ///
 /// # Panics
 ///
-/// Its methods panic, with the caller's line, when a wait lasts longer than [`PATIENCE`], and when the server writes
-/// what is no JSON object in one line.
+/// Its methods panic, with the caller's line, when a wait lasts longer than [`PATIENCE`], and when the server writes a
+/// line that is not a JSON object.
 ///
 /// # Cancellation
 ///
-/// Futures may be dropped; what was read meanwhile stays for others. Dropping the client hangs up, and drops the
-/// handlers that run.
+/// Futures may be dropped; messages that they have read stay for other methods. Dropping the client hangs up, and drops
+/// the running handlers.
 pub struct Client {
     wire: Arc<Wire>,
     /// Serves the connection, where the server is ours.
@@ -86,9 +86,9 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects to a server as a client that knows no handshake (2026-07-28 on).
+    /// Connects to a server as a modern client, without a handshake (from 2026-07-28 on).
     ///
-    /// The connection is served on the executor that the server was given, or else on a thread of the crate's own.
+    /// The connection is served on the executor that the server was given, or else on a thread that the crate starts.
     pub fn new(server: &Server) -> Self {
         let (their_input, our_output) = pipe(CAPACITY);
         let (our_input, their_output) = pipe(CAPACITY);
@@ -102,14 +102,13 @@ impl Client {
         client
     }
 
-    /// Connects to a server as a client of an earlier revision, up to 2025-11-25. The handshake is done when this
-    /// returns.
+    /// Connects to a server as a client of a legacy revision, up to 2025-11-25, and does the handshake.
     #[track_caller]
     pub fn legacy(server: &Server, version: Version) -> impl Future<Output = Self> {
         Self::new(server).initialize(version)
     }
 
-    /// Talks to a server at the other end of any two streams: of a child process, or of a socket.
+    /// Talks to a server at the other end of any two streams, such as those of a child process or a socket.
     pub fn over(
         input: impl AsyncRead + Send + 'static,
         output: impl AsyncWrite + Send + 'static,
@@ -122,14 +121,14 @@ impl Client {
         }
     }
 
-    /// Sets the capabilities that are declared: with each request, or in the handshake. Default: none.
+    /// Sets the capabilities that the client declares, with each request or in the handshake. Default: none.
     #[must_use]
     pub fn capabilities(mut self, capabilities: Value) -> Self {
         self.capabilities = capabilities;
         self
     }
 
-    /// Begins a session as a client of an earlier revision.
+    /// Does the handshake of a legacy revision.
     #[track_caller]
     pub fn initialize(mut self, version: Version) -> impl Future<Output = Self> {
         let at = Location::caller();
@@ -259,13 +258,13 @@ impl Client {
         }
     }
 
-    /// Asserts that the server has said nothing more than what was taken.
+    /// Asserts that the server has sent no message that was not taken.
     ///
-    /// It asks for something that is always answered, and looks at what came before the answer.
+    /// It sends a request that is always answered, and looks at what came before the answer.
     ///
     /// # Panics
     ///
-    /// If there was something; the message shows all of it.
+    /// If there was a message; the panic shows all of them.
     #[track_caller]
     pub fn silence(&self) -> impl Future<Output = ()> {
         let at = Location::caller();
@@ -289,18 +288,18 @@ impl Client {
         }
     }
 
-    /// Ends the client's output. What the server has still to say can be read.
+    /// Ends the client's output. Further messages of the server can still be read.
     #[track_caller]
     pub fn disconnect(&self) -> impl Future<Output = ()> {
         let at = Location::caller();
         async move { self.wire.close(at).await }
     }
 
-    /// Waits until the server has done with the connection, and returns what [`lines::serve`] returned.
+    /// Waits until the server has ended the connection, and returns what [`lines::serve`] returned.
     ///
     /// # Panics
     ///
-    /// If the client was made by [`over`](Self::over): then somebody else serves.
+    /// If the client was made by [`over`](Self::over), where nothing is known of the server.
     #[track_caller]
     pub fn ended(mut self) -> impl Future<Output = io::Result<()>> {
         let at = Location::caller();

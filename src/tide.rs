@@ -33,11 +33,11 @@
 //!
 //! # The end
 //!
-//! Closing a [`Server`] leaves the app listening, as it may serve more than that. For an app that is to end with the
-//! server see [`Listener::closes_with`]; to end it otherwise, bind an [`http::Listener`], keep its
-//! [`closer`](http::Listener::closer), and pass the listener to [`listener`].
+//! Closing a [`Server`] leaves the app listening, since it may serve more than that. [`Listener::closes_with`] ends an app
+//! with its server. To end it otherwise, bind an [`http::Listener`], keep its [`closer`](http::Listener::closer), and pass
+//! the listener to [`listener`].
 //!
-//! An app with several servers closes them and its listener side by side:
+//! An app with several servers closes them and its listener at the same time:
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -62,19 +62,19 @@
 //!
 //! # Metadata
 //!
-//! With [`protected_resource`](http::Endpoint::protected_resource) the endpoint is to be mounted a second time, at
-//! `/.well-known/oauth-protected-resource` with the path of the resource behind it.
+//! With [`protected_resource`](http::Endpoint::protected_resource) mount the endpoint a second time, at
+//! `/.well-known/oauth-protected-resource` with the path of the resource appended.
 //!
 //! # Listeners
 //!
-//! The endpoint works under every listener of tide; what it can notice depends on it.
+//! The endpoint works under every listener of tide; what it can notice depends on the listener.
 //!
 //! | | [`listener`] | tide's stock listener |
 //! |---|---|---|
 //! | a client hangs up while its answer is to be JSON | noticed at once | not noticed |
 //! | a client hangs up while its answer is streamed | noticed at once | noticed when a write fails: at the next message or keep-alive comment |
 //! | the handlers of other endpoints of the app | find the request's [`Signal`] by `req.ext::<Signal>()` | find none |
-//! | a request's body | read as a whole before the endpoint runs, up to [`Options::max_body`](crate::http::Options::max_body) | streamed |
+//! | a request's body | read as a whole before the endpoint runs, up to [`Options::max_body`](crate::http::Options::max_body) | streamed; the MCP endpoint reads up to [`Limits::message_bytes`](crate::Limits::message_bytes) |
 
 #[cfg_attr(not(unix), allow(dead_code))] // Half of it serves our listener.
 mod convert;
@@ -89,22 +89,22 @@ pub use self::listener::{AppListener, Listener};
 use crate::http;
 use crate::{Server, Signal};
 
-/// Makes the endpoint of a server, with sessions for legacy clients, for clients on this machine.
+/// Makes the endpoint of a server with the settings of [`http::Endpoint::new`].
 ///
-/// For other settings turn an [`http::Endpoint`] into one by `Endpoint::from`.
+/// For other settings convert an [`http::Endpoint`] by `Endpoint::from`.
 pub fn endpoint(server: &Server) -> Endpoint {
     http::Endpoint::new(server).into()
 }
 
 /// Makes a listener for [`tide::Server::listen`] from an address, or from an [`http::Listener`] with its options.
 ///
-/// Port 0 takes a free port; to know which, bind an [`http::Listener`] and ask for its address.
+/// Port 0 takes a free port; to learn which, bind an [`http::Listener`] and ask for its address.
 #[cfg(unix)]
 pub fn listener(source: impl Into<Listener>) -> Listener {
     source.into()
 }
 
-/// An MCP endpoint for [`tide::Route::all`](tide::Route::all). The route decides about the path.
+/// An MCP endpoint for [`tide::Route::all`](tide::Route::all). It answers at any path that the route leads to it.
 #[derive(Clone, Debug)]
 #[must_use = "an endpoint answers nobody until a route has it"]
 pub struct Endpoint(http::Endpoint);
@@ -122,7 +122,8 @@ impl<State: Clone + Send + Sync + 'static> tide::Endpoint<State> for Endpoint {
         let inner: &mut tide::http::Request = request.as_mut();
         let original: Option<Original> = inner.ext_mut().remove();
         let ours = original.is_some();
-        let translated = match convert::request_out(inner, original).await {
+        let most = self.0.server().0.limits.message_bytes;
+        let translated = match convert::request_out(inner, original, most).await {
             Ok(translated) => translated,
             Err(status) => return Ok(tide::Response::new(status)),
         };

@@ -36,7 +36,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "a_function_without_input",
         "async fn handler() {}",
-        "is no handler of a tool",
+        "is not a handler of a tool",
     ),
     (
         "a_failure_that_is_not_returned",
@@ -46,17 +46,17 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "an_option_of_a_number_as_total",
         "async fn handler(_: NoInput, cx: Context) { cx.progress(1, Some(2_u64), \"\"); }",
-        "`Option<u64>` is no total of progress",
+        "`Option<u64>` is not a total of progress",
     ),
     (
         "a_server_as_a_service",
         "async fn handler(_: NoInput) {} fn serve(_: impl Service) {} fn put(server: Server) { serve(server) }",
-        "`Server` is no service of a listener",
+        "`Server` is not a service of a listener",
     ),
     (
         "a_function_with_the_context_first",
         "async fn handler(_: Context, _: NoInput) {}",
-        "is no handler of a tool",
+        "is not a handler of a tool",
     ),
 ];
 

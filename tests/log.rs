@@ -346,7 +346,7 @@ fn an_error_that_panics_while_it_is_written_keeps_nobody_from_an_answer() {
         assert_eq!(result["content"][0]["text"], "The tool failed.", "{result}");
         // The line about the request, and the one for the operator.
         for _ in 0..2 {
-            let told = "what tells of a call panicked: on purpose";
+            let told = "a hook panicked: on purpose";
             assert_eq!(lines.next().await, (Level::Error, told.to_owned()));
         }
     });

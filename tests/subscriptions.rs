@@ -585,7 +585,7 @@ fn a_server_built_without_a_kind_takes_none_later() {
     assert!(err.is_definition());
     assert_eq!(
         err.to_string(),
-        r#"tool "late": the server was built without any, and without `list_changed` for them"#
+        r#"tool "late": the server was built without tools, and without `list_changed` for them"#
     );
     let err = builder()
         .build()

@@ -43,7 +43,7 @@ impl Args {
                 }
                 _ => {
                     return Err(format!(
-                        "unknown argument {arg:?} (--help tells those there are)"
+                        "unknown argument {arg:?} (--help lists the arguments)"
                     ));
                 }
             }

@@ -21,8 +21,8 @@ pub(crate) fn add(builder: Builder) -> Builder {
         )
 }
 
-/// Clients and their models get the schema as it is written below. What arrives is read as the type of the handler's
-/// input, which may be as loose or as strict as one likes.
+/// Clients and their models get the schema as it is written below. Arguments are read as the type of the handler's
+/// input, which may be as loose or as strict as you like.
 async fn contact(contact: Map<String, Value>) -> String {
     format!("got {}", Value::Object(contact))
 }
@@ -58,7 +58,7 @@ struct Place {
     region: Option<String>,
 }
 
-/// A balancer has read the region from the header; that it is the one of the body has been checked.
+/// A load balancer may have read the region from the header; the server has checked that the body has the same.
 async fn region(place: Place) -> String {
     match place.region {
         Some(region) => format!("region: {region}"),

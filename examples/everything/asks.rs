@@ -1,7 +1,7 @@
-//! Asking in the middle of a call: the person, the client's model, or the client itself.
+//! Asking in the middle of a call: the user, the client's model, or the client itself.
 //!
-//! The handlers read like straight code. From 2026-07-28 on they run again from their tops for each round of questions, and
-//! find what has been answered; before that they wait. None of them has to know.
+//! From 2026-07-28 on the handlers run again from the top for each round of questions, and find the answers so far; before
+//! that they wait. None of them has to know which.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -88,7 +88,7 @@ async fn greet(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     Ok(format!("Hello, {name}!"))
 }
 
-/// A client that has no model is told so by `?`, in the way of the protocol.
+/// A client that has no model is told so by `?`, with the error of the protocol.
 async fn capital(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     let answer = cx
         .sample("capital", say("What is the capital of France?"))
@@ -119,7 +119,7 @@ async fn what_it_can(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     ))
 }
 
-/// Asks the person for one line of text.
+/// Asks the user for one line of text.
 pub(crate) async fn text(
     cx: &Context,
     key: &str,

@@ -1,6 +1,6 @@
 //! Telling clients that something has changed: a list, or a resource that they have subscribed to.
 //!
-//! `Server::add_tool` and its like tell of the change by themselves. Here nothing really changes.
+//! `Server::add_tool` and similar methods tell clients by themselves. Here nothing really changes.
 
 use smol_mcp::{Builder, Context, List, NoInput, Tool};
 

@@ -1,4 +1,4 @@
-//! What a tool may return: text, pictures, sound, resources, several of them, data; and how it fails.
+//! What a tool may return: text, pictures, sound, resources, several of these, data; and how it fails.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ struct Reading {
     celsius: f64,
 }
 
-/// That the type fits is seen by eye here; the features `schemars` and `validate` take that over.
+/// Nothing checks here that the type fits the schema; the features `schemars` and `validate` do.
 fn reading_schema() -> Value {
     json!({
         "type": "object",
@@ -101,7 +101,7 @@ async fn failing(_: NoInput) -> Result<(), HandlerError> {
     ))
 }
 
-/// Whatever error is passed on by `?` stays here; `Builder::on_error` and the log tell the operator.
+/// An error passed on by `?` does not reach the client; `Builder::on_error` and the log tell the operator.
 async fn broken(_: NoInput) -> Result<String, HandlerError> {
     let number: u32 = "no number".parse()?;
     Ok(number.to_string())

@@ -1,5 +1,5 @@
-//! Serving over HTTP: as a route of a tide app, or by itself. Either way the listener is ours, which notices when a client
-//! hangs up.
+//! Serving over HTTP: as a route of a tide app, or by itself. Either way the listener is that of smol-mcp, which notices
+//! when a client hangs up.
 
 use std::error::Error;
 

@@ -1,4 +1,4 @@
-//! An MCP server with everything that the protocol has: a tour, one idea a module.
+//! An MCP server with everything that the protocol has: a tour with one idea per module.
 //!
 //! ```sh
 //! cargo run --release --features tide --example everything                          # http://127.0.0.1:8080/mcp, in tide
@@ -6,15 +6,15 @@
 //! cargo run --release --features tide --example everything -- --stdio
 //! ```
 //!
-//! The names are those that the official conformance suite asks for. Every handler serves all revisions of the protocol,
-//! and none looks at which one it is.
+//! The names are those that the official conformance suite asks for. Every handler serves all revisions of the protocol
+//! without asking for the revision.
 //!
 //! | module | shows |
 //! |---|---|
 //! | `content` | what a tool may return, and how it fails |
 //! | `arguments` | schemas of arguments, and arguments that travel in headers too |
-//! | `progress` | progress and log messages while a client waits, and sending it away meanwhile |
-//! | `asks`, `rounds` | asking the person, their model, and their client; several questions, in several rounds |
+//! | `progress` | progress and log messages while a client waits, and ending its stream early |
+//! | `asks`, `rounds` | asking the user, their model, and their client; several questions, in several rounds |
 //! | `forms` | all that a form can hold |
 //! | `changes` | telling clients that something has changed |
 //! | `prompts`, `resources` | prompts with completion; resources, families of them, and subscriptions |
@@ -93,7 +93,7 @@ fn server() -> Result<Server, smol_mcp::Error> {
     resources::add(builder)?.build()
 }
 
-/// Closes the server at the first Ctrl-C or SIGTERM; whatever serves it then ends by itself.
+/// Closes the server at the first Ctrl-C or SIGTERM; serving it then ends by itself.
 async fn close_on(mut signals: Signals, server: Server) {
     signals.next().await;
     server.close(GRACE).await;

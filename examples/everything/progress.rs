@@ -1,4 +1,4 @@
-//! What a client is told while it waits: how far the work is, log messages, and that it need not wait at the line.
+//! What a client is told while it waits: how far the work is, log messages, and that it may come back later.
 
 use std::time::Duration;
 
@@ -26,8 +26,8 @@ pub(crate) fn add(builder: Builder) -> Builder {
         ))
 }
 
-/// Progress goes to clients that asked for it, at no cost for others. The sleep ends early once nobody waits any more, and
-/// `?` then ends the handler.
+/// Progress goes to clients that asked for it, at no cost for others. Once nobody waits any more the sleep ends early, and
+/// `?` ends the handler.
 async fn progress(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     for percent in [0, 50, 100] {
         cx.progress(percent, 100, format_args!("{percent} % done"));
@@ -44,7 +44,7 @@ async fn logging(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     Ok("said three things".to_owned())
 }
 
-/// For calls that take long: clients of 2025-11-25 over HTTP come back for the answer, all others wait for it.
+/// For long calls: clients of 2025-11-25 over HTTP come back for the answer, all others wait for it.
 async fn reconnection(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     cx.release_stream();
     cx.signal().sleep(2 * STEP).await?;

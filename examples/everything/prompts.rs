@@ -36,7 +36,7 @@ pub(crate) fn add(builder: Builder) -> Builder {
         .completion(complete)
 }
 
-/// Required arguments are there, or the client was told so before.
+/// Required arguments are there: a request without one was refused before.
 async fn about_arguments(arguments: Arguments, _: Context) -> PromptMessage {
     PromptMessage::user(format!(
         "Prompt with arguments: arg1='{}', arg2='{}'",
@@ -65,7 +65,7 @@ async fn after_a_question(_: Arguments, cx: Context) -> Result<PromptMessage, Ha
     Ok(PromptMessage::user(format!("Write about {context}.")))
 }
 
-/// Completes any argument of any prompt by the same few words.
+/// Completes any argument of any prompt with the same few words.
 async fn complete(request: CompletionRequest, _: Context) -> Result<Completion, HandlerError> {
     let words = ["paris", "park", "party", "test", "testing"];
     Ok(Completion::new(

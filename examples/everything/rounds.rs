@@ -1,4 +1,4 @@
-//! Asking several questions: at once, or one after the other, with something kept meanwhile.
+//! Asking several questions: at once, or one after the other, with a state that is kept meanwhile.
 
 use smol_mcp::protocol::{Elicit, Field, FormSchema};
 use smol_mcp::{Ask, Builder, Context, HandlerError, NoInput, Tool};
@@ -44,7 +44,7 @@ async fn at_once(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     ))
 }
 
-/// The state is with the client from round to round, sealed: it comes back as it was, or the request is refused.
+/// The client carries the state from round to round, sealed: it comes back unchanged, or the request is refused.
 async fn stateful(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     let round: u32 = cx.state().unwrap_or(1);
     cx.set_state(&(round + 1))?;
@@ -54,7 +54,7 @@ async fn stateful(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     Ok(format!("state-ok, round {round}"))
 }
 
-/// Answers of earlier rounds need not be kept by the handler; the state is for what it has found out itself.
+/// The handler need not keep the answers of earlier rounds; the state is for what it has found out itself.
 async fn rounds(_: NoInput, cx: Context) -> Result<String, HandlerError> {
     cx.set_state(&"named")?;
     let name = text(&cx, "step1", "Step 1: what is your name?", "name").await?;

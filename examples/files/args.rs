@@ -35,12 +35,12 @@ impl Args {
                         Some(address.ok_or("--listen needs an address, such as 127.0.0.1:8080")?);
                 }
                 Some(flag) if flag.starts_with('-') => {
-                    return Err(format!(
-                        "unknown flag {flag:?} (--help tells those there are)"
-                    ));
+                    return Err(format!("unknown flag {flag:?} (--help lists the flags)"));
                 }
                 _ if dir.is_some() => {
-                    return Err(format!("one directory is served, {arg:?} is a second one"));
+                    return Err(format!(
+                        "only one directory can be served; {arg:?} is a second one"
+                    ));
                 }
                 _ => dir = Some(PathBuf::from(arg)),
             }

@@ -13,10 +13,10 @@ use smol_mcp::{Context, HandlerError, Structured, Tool};
 use crate::root::{Entry, Root};
 use crate::watch::Watch;
 
-/// Between two blocks the signal is looked at.
+/// The signal is checked between two blocks.
 const BLOCK: usize = 64 * 1024;
 
-/// Of no more files the digest is told.
+/// The digests of at most this many files are told.
 const MOST_FILES: usize = 1000;
 
 /// Time between two reports of progress.
@@ -74,7 +74,7 @@ fn digest(root: &Root, input: Input, cx: Context) -> Result<Structured<Output>, 
     computation.all(files).map(Structured)
 }
 
-/// The computation, as far as it has come.
+/// The state of the computation.
 struct Computation {
     cx: Context,
     total: u64,
@@ -168,7 +168,7 @@ impl Computation {
     }
 }
 
-/// The FNV-1a hash of 64 bits: not for security, but for changes.
+/// The 64-bit FNV-1a hash: it shows changes, and is not secure.
 struct Fnv(u64);
 
 impl Fnv {

@@ -42,7 +42,7 @@ fn introduce(url: &str, root: &Root) {
     );
 }
 
-/// Writes the command that calls a tool, with all headers that the protocol asks for.
+/// Writes the command that calls a tool, with all headers that the protocol demands.
 fn curl(url: &str, tool: &str, arguments: &str) -> String {
     format!(
         r#"curl -N {url} \

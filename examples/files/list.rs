@@ -56,7 +56,7 @@ fn list(root: &Root, input: Input, cx: &Context) -> Result<String, HandlerError>
     Ok(lines.join("\n"))
 }
 
-/// Describes an entry; `None` if it has gone meanwhile.
+/// Describes an entry; `None` if it is gone by now.
 fn describe(entry: &DirEntry) -> Option<String> {
     let (name, metadata) = (entry.file_name(), entry.metadata().ok()?);
     let name = name.to_string_lossy();

@@ -1,4 +1,4 @@
-//! An MCP server over a directory: it searches, reads, lists and digests files, and stops when nobody waits any more.
+//! An MCP server for a directory: it searches, reads, lists and digests files, and stops when nobody waits any more.
 //!
 //! ```sh
 //! cargo run --release --features tide --example files             # this directory, on http://127.0.0.1:8080/mcp
@@ -8,8 +8,8 @@
 //! Over HTTP it prints two `curl` commands to try, and what to put into a client's configuration.
 //!
 //! The tools show how a handler heeds its signal: `search` awaits one file after the other, under a stricter signal if the
-//! client sets `timeout_ms`; the others are plain functions on a thread that may block, and `digest` is a long one. All look
-//! at it inside large files too.
+//! client sets `timeout_ms`; the others are plain functions on a thread that may block, and `digest` is a long one. All of
+//! them check the signal inside large files, too.
 
 mod args;
 mod digest;
@@ -75,7 +75,7 @@ fn server(root: &Arc<Root>) -> Result<Server, smol_mcp::Error> {
         .build()
 }
 
-/// Closes the server at the first Ctrl-C or SIGTERM; whatever serves it then ends by itself.
+/// Closes the server at the first Ctrl-C or SIGTERM; serving it then ends by itself.
 async fn close_on(mut signals: Signals, server: Server) {
     signals.next().await;
     server.close(GRACE).await;

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// No more of a line is held at a time. The buffer is as large, so that a file is read in blocks of this size.
+/// The most of a line that is held at a time, and the size of the buffer.
 const PIECE: usize = 64 * 1024;
 
-/// A zero byte among the first so many makes a file binary, as git has it.
+/// A zero byte among the first so many makes a file binary, as in git.
 const SAMPLE: usize = 8000;
 
 pub(crate) struct Pieces {
@@ -29,7 +29,7 @@ pub(crate) struct Piece<'a> {
 impl Pieces {
     /// Opens a file; `None` if it is binary.
     ///
-    /// What is looked for in single pieces is always found if it is not longer than the overlap.
+    /// A text that is not longer than the overlap is always in one piece as a whole.
     pub(crate) fn open(path: &Path, overlap: usize) -> io::Result<Option<Self>> {
         let mut reader = BufReader::with_capacity(PIECE, File::open(path)?);
         let start = reader.fill_buf()?;

@@ -11,7 +11,7 @@ use crate::pieces::Pieces;
 use crate::root::{Root, unreadable};
 use crate::watch::Watch;
 
-/// No more is returned at once.
+/// The most that is returned at once.
 const MOST_BYTES: usize = 256 * 1024;
 
 /// Stands for the rest of a line, of which the first piece is enough.

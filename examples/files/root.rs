@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use smol_mcp::{HandlerError, Signal};
 
-/// A tree of more files is not walked: the client had better name a part of it.
+/// A tree of more files is not walked: the client has to name a part of it.
 const MOST_FILES: usize = 200_000;
 
 /// A directory that clients cannot leave.
@@ -37,7 +37,7 @@ impl Root {
         &self.0
     }
 
-    /// Finds what a client's path leads to, if that is inside. Blocks.
+    /// Finds the target of a client's path, if that is inside. Blocks.
     pub(crate) fn find(&self, path: &str) -> Result<PathBuf, HandlerError> {
         let outside = |what: &str| HandlerError::public(format!("{path:?} {what}."));
         for component in Path::new(path).components() {
@@ -61,7 +61,7 @@ impl Root {
 
     /// Finds all files at or below a client's path, in the order of their names. Blocks.
     ///
-    /// Links are not followed on the way, so that nothing comes twice and no loop is walked. What cannot be read is left out.
+    /// Links are not followed, so nothing comes twice and no loop is walked. Files that cannot be read are left out.
     pub(crate) fn walk(&self, path: &str, signal: &Signal) -> Result<Vec<Entry>, HandlerError> {
         let mut waiting = vec![self.find(path)?];
         let mut files = Vec::new();

@@ -16,7 +16,7 @@ use crate::watch::Watch;
 const LONGEST_TEXT: usize = 1000;
 const MOST_RESULTS: usize = 1000;
 
-/// How many characters of a line are shown, and how many of them stand before what was found.
+/// How many characters of a line are shown, and how many of them before the match.
 const SHOWN: usize = 200;
 const SHOWN_BEFORE: usize = 60;
 
@@ -80,7 +80,7 @@ impl Input {
     }
 }
 
-/// What has been found, and how far the search has come.
+/// The matches, and the state of the search.
 struct Found {
     text: Arc<str>,
     most: usize,
@@ -170,8 +170,8 @@ impl Found {
 
 /// Runs work on a thread that may block, until it ends or the signal fires.
 ///
-/// The caller is told at once when the signal fires. The thread is not interrupted: the work looks at the signal, too, and
-/// gives up soon after.
+/// The caller is told at once when the signal fires. The thread is not interrupted: the work checks the signal, too, and stops
+/// soon after.
 async fn blocking<T: Send + 'static>(
     signal: &Signal,
     work: impl FnOnce(&Signal) -> Result<T, HandlerError> + Send + 'static,
@@ -180,7 +180,7 @@ async fn blocking<T: Send + 'static>(
     signal.run(smol::unblock(move || work(&watched))).await?
 }
 
-/// Finds at most so many lines that have the text in them; `None` if the file is binary or cannot be read. Blocks.
+/// Finds at most `most` lines that contain the text; `None` if the file is binary or cannot be read. Blocks.
 fn lines_with(
     text: &str,
     path: &Path,
@@ -205,7 +205,7 @@ fn lines_with(
     Ok(Some(lines))
 }
 
-/// Shows a line around what was found in it.
+/// Shows the part of a line around the match.
 fn excerpt(line: &str, at: usize) -> &str {
     let before = line[..at].char_indices().rev().nth(SHOWN_BEFORE - 1);
     let shown = &line[before.map_or(0, |(start, _)| start)..];

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use smol_mcp::Context;
 
-/// Lives as long as a handler, and tells the operator if nobody waited for it in the end.
+/// Lives as long as a handler, and tells the operator if nobody waited for the answer at its end.
 pub(crate) struct Watch {
     tool: &'static str,
     cx: Context,

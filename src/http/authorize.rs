@@ -75,7 +75,7 @@ async fn begin(
 
 /// Returns the token of `Authorization: Bearer …`, if there is exactly one.
 ///
-/// Tokens in the query of an address are not looked at, as the protocol demands.
+/// Tokens in the query of an address are ignored, as the protocol demands (MCP 2026-07-28, basic/authorization).
 ///
 /// # Examples
 ///
@@ -96,7 +96,7 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-/// What a client is told that may not do what it asks for: a status, and the header `WWW-Authenticate`.
+/// The answer to a request that is not authorized: a status, and the header `WWW-Authenticate`.
 ///
 /// # Examples
 ///
@@ -114,7 +114,7 @@ pub fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// # let _ = check;
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a challenge is none until it is returned"]
+#[must_use = "a challenge does nothing until it is returned"]
 pub struct Challenge {
     status: StatusCode,
     error: Option<&'static str>,
@@ -142,25 +142,23 @@ impl Challenge {
         Self::new(StatusCode::UNAUTHORIZED, Some("invalid_token"))
     }
 
-    /// Status 403, for a token that is valid and does not suffice. `scope` names all scopes that would, in one go.
+    /// Status 403, for a token that is valid but lacks a scope. `scope` names all scopes that are needed.
     pub fn insufficient_scope(scope: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, Some("insufficient_scope")).scope(scope)
     }
 
-    /// Status 400, for credentials that make no sense.
+    /// Status 400, for malformed credentials.
     pub fn malformed() -> Self {
         Self::new(StatusCode::BAD_REQUEST, Some("invalid_request"))
     }
 
-    /// Names the scopes that are needed, with blanks between them.
-    ///
-    /// Where it is left out, those of the [`ProtectedResource`] are named.
+    /// Names the scopes that are needed, separated by spaces. Default: those of the [`ProtectedResource`].
     pub fn scope(mut self, scope: impl Into<String>) -> Self {
         self.scope = Some(scope.into());
         self
     }
 
-    /// Says more to the developer of the client. Not for secrets.
+    /// Adds a text for the developer of the client. It must hold no secrets.
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.description = Some(text.into());
         self
@@ -228,7 +226,7 @@ pub struct ProtectedResource {
 }
 
 impl ProtectedResource {
-    /// Makes the metadata of the server at this address, for which this authorization server issues tokens.
+    /// Makes the metadata of the server at the URL `resource`, for which `authorization_server` issues tokens.
     pub fn new(resource: impl Into<String>, authorization_server: impl Into<String>) -> Self {
         Self {
             resource: resource.into(),
@@ -244,7 +242,7 @@ impl ProtectedResource {
         self
     }
 
-    /// Names the scopes that there are. `offline_access` is the business of clients, and is left out.
+    /// Names the scopes of the server. `offline_access` is left out, since clients decide about it.
     #[must_use]
     pub fn scopes<T: Into<String>>(mut self, scopes: impl IntoIterator<Item = T>) -> Self {
         let scopes = scopes.into_iter().map(Into::into);
@@ -253,7 +251,7 @@ impl ProtectedResource {
         self
     }
 
-    /// Returns the address of the metadata: the well-known one with the path of the resource.
+    /// Returns the URL of the metadata: the well-known one with the path of the resource appended.
     pub fn metadata_url(&self) -> String {
         let (start, path) = self.split();
         format!("{start}{WELL_KNOWN}{path}")

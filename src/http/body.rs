@@ -46,12 +46,12 @@ impl Body {
         Self::full(Vec::new())
     }
 
-    /// Makes a body of bytes that are all there. Head and body leave in one write.
+    /// Makes a body of these bytes. Head and body are sent in one write.
     pub fn full(bytes: impl Into<Vec<u8>>) -> Self {
         Self(Repr::Full(bytes.into()))
     }
 
-    /// Makes a body of unknown length. Each item leaves in one write, as one chunk; empty items are skipped.
+    /// Makes a body of unknown length. Each item is sent in one write, as one chunk; empty items are skipped.
     ///
     /// The end of the body is sent together with the last item if the stream's
     /// [`size_hint`](Stream::size_hint) is `(0, Some(0))` by then. An item that is an error ends the connection without
@@ -60,9 +60,9 @@ impl Body {
         Self(Repr::Stream(Box::pin(pieces)))
     }
 
-    /// Makes a body of `length` bytes that come piece by piece. Each item leaves in one write.
+    /// Makes a body of `length` bytes that come piece by piece. Each item is sent in one write.
     ///
-    /// A stream that yields more or fewer bytes ends the connection: what exceeds `length` is never sent.
+    /// A stream that yields more or fewer bytes ends the connection; bytes beyond `length` are never sent.
     pub fn sized(
         length: u64,
         pieces: impl Stream<Item = io::Result<Vec<u8>>> + Send + 'static,
@@ -70,7 +70,7 @@ impl Body {
         Self(Repr::Sized(length, Box::pin(pieces)))
     }
 
-    /// Returns the bytes if they are all there, `None` for a streamed body.
+    /// Returns the bytes, or `None` for a streamed body.
     pub fn as_full(&self) -> Option<&[u8]> {
         match &self.0 {
             Repr::Full(bytes) => Some(bytes),

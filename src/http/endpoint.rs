@@ -30,15 +30,15 @@ const PATH: &str = "/mcp";
 
 /// A server as an HTTP endpoint (MCP 2026-07-28, basic/transports/streamable-http, and the revisions before).
 ///
-/// It is a [`Service`] for a [`Listener`](super::Listener), and [`handle`](Self::handle) serves whoever brings requests
-/// by other ways. Cheap to clone.
+/// It is a [`Service`] for a [`Listener`](super::Listener); [`handle`](Self::handle) takes requests from anything else.
+/// Cheap to clone.
 ///
 /// # Security
 ///
-/// By default only clients on this machine are served: `Host` has to name a loopback address, and so has `Origin` where
-/// a browser sends one. A server that others are to reach says so by [`host`](Self::host) and
-/// [`origin`](Self::origin), and knows its callers by [`authorize`](Self::authorize), or stands behind something that
-/// does.
+/// By default `Host` has to be `localhost`, `127.0.0.1` or `[::1]`, and so has the host of `Origin`, which browsers send.
+/// Other requests get status 403. This keeps web pages from reaching a local server by DNS rebinding. It does not keep out
+/// clients that choose their headers: listen on a loopback address, or [`authorize`](Self::authorize) callers. Other names
+/// of the server are allowed by [`host`](Self::host) and [`origin`](Self::origin).
 ///
 /// # Examples
 ///
@@ -98,7 +98,7 @@ pub(super) struct Inner {
 }
 
 impl Endpoint {
-    /// Makes an endpoint that answers at `/mcp`, to clients on this machine, with sessions for legacy clients.
+    /// Makes an endpoint that answers at `/mcp`, under [loopback names](Self#security), with sessions for legacy clients.
     pub fn new(server: &Server) -> Self {
         Self(Arc::new(Inner {
             server: server.clone(),
@@ -123,7 +123,7 @@ impl Endpoint {
         self
     }
 
-    /// Answers at another path. `mcp` is the same as `/mcp`.
+    /// Answers at another path than `/mcp`. `notes` is the same as `/notes`.
     pub fn path(self, path: impl Into<String>) -> Self {
         let mut path = path.into();
         if !path.starts_with('/') {
@@ -132,12 +132,12 @@ impl Endpoint {
         self.change(|inner| inner.path = Some(path))
     }
 
-    /// Answers at every path: for a router that has looked at it already.
+    /// Answers at every path: for a router that has checked it already.
     pub fn any_path(self) -> Self {
         self.change(|inner| inner.path = None)
     }
 
-    /// Serves requests to this host name too, whatever the port: `notes.example`, not an address with a scheme or a path.
+    /// Serves requests to this host name too, with any port. The name is `notes.example`, without a scheme or a path.
     ///
     /// # Errors
     ///
@@ -148,7 +148,7 @@ impl Endpoint {
         Ok(self)
     }
 
-    /// Serves requests to whatever host name. Only for a server whose callers have to authenticate.
+    /// Serves requests to any host name. Use it only for a server whose callers have to authenticate.
     pub fn any_host(self) -> Self {
         self.change(|inner| inner.origins.any_host = true)
     }
@@ -164,55 +164,56 @@ impl Endpoint {
         Ok(self)
     }
 
-    /// Serves web pages of whatever origin. Only for a server whose callers have to authenticate.
+    /// Serves web pages of any origin. Use it only for a server whose callers have to authenticate.
     pub fn any_origin(self) -> Self {
         self.change(|inner| inner.origins.any_origin = true)
     }
 
-    /// Serves legacy clients without sessions, each request for itself.
+    /// Serves legacy clients without sessions: each request stands alone.
     ///
-    /// For servers behind a load balancer. Such clients cannot cancel by notification then, only by hanging up; there
-    /// is no stream for messages that belong to no request.
+    /// This is for servers behind a load balancer. Legacy clients can then cancel only by hanging up, and there is no
+    /// stream for messages that belong to no request.
     pub fn sessionless(self) -> Self {
         self.change(|inner| inner.sessions = None)
     }
 
-    /// Bounds the legacy sessions: how many there are at most (default 1,000), and after how much idle time one ends
-    /// (default 30 minutes). Idle is a session whose client has no stream open and waits for no answer; what still runs for it
-    /// is aborted at its end. What a client says of itself at the beginning of one may take 64 KiB.
+    /// Limits the legacy sessions: how many there are (default 1,000), and after how much idle time one ends (default
+    /// 30 minutes). A session is idle while its client has no stream open and waits for no answer; what still runs for it is
+    /// aborted at its end. When there is no room, `initialize` gets status 503. What a client says of itself in `initialize`
+    /// may take 64 KiB.
     pub fn sessions(self, most: usize, idle: Duration) -> Self {
         self.change(|inner| inner.sessions = Some(Arc::new(Sessions::new(most, idle))))
     }
 
-    /// Keeps the events of sessions, so that a client whose stream broke can have them again (default: nothing is kept).
+    /// Keeps the events of sessions, so that a client whose stream broke can get them again (default: nothing is kept).
     ///
     /// With a store every event of a session has an id, and a GET with `Last-Event-ID` continues the stream that the id
-    /// names, and no other. A client that hangs up can come back for its answer once it has seen an event, so from then on its
-    /// handler runs on, until the session [is idle](Self::sessions) for too long. Clients of 2025-11-25 may also be sent
-    /// away by [`Context::release_stream`](crate::Context::release_stream).
-    /// Without sessions, and for clients of 2026-07-28 and later, it changes nothing.
+    /// names, and no other. A client that has seen an event can come back for its answer, so its handler runs on after a
+    /// hang-up, until the session has been [idle](Self::sessions) for too long. For clients of 2025-11-25,
+    /// [`Context::release_stream`](crate::Context::release_stream) ends streams early.
+    /// Without sessions, and for clients of 2026-07-28 and later, a store changes nothing.
     pub fn event_store(self, store: impl EventStore) -> Self {
         self.change(|inner| inner.store = Some(Arc::new(Resumption(Arc::new(store)))))
     }
 
-    /// Whether a client of a session that hangs up has its call aborted.
+    /// Sets whether a hang-up fires the signals of calls in a session.
     ///
-    /// By default it has, unless there is an [event store](Self::event_store) and the response has begun as a stream: else
-    /// nobody could fetch the result.
-    /// The legacy protocol wants clients to cancel by notification and to hang up as they like, yet those that hang up
-    /// without coming back are more. Calls outside of sessions are aborted in any case.
+    /// By default it does, unless there is an [event store](Self::event_store) and the response has begun as a stream:
+    /// only then can the client fetch the result later. By the legacy protocol a hang-up is no cancellation (MCP
+    /// 2025-11-25, basic/transports), yet most clients that hang up do not come back. Outside sessions a hang-up always fires
+    /// the signal.
     pub fn abort_on_hang_up(self, abort: bool) -> Self {
         self.change(|inner| inner.aborts = Some(abort))
     }
 
-    /// After how long a client comes back to a stream that its handler has
-    /// [let go of](crate::Context::release_stream) (default 1 s).
+    /// Sets after how long a client comes back to a stream that its handler has
+    /// [released](crate::Context::release_stream) (default 1 s).
     pub fn retry(self, delay: Duration) -> Self {
         self.change(|inner| inner.retry = delay)
     }
 
-    /// How often a stream without messages shows life (default 15 s). A client that vanished is noticed by it.
-    /// A period of zero turns it off.
+    /// Sets how often a stream without messages carries a comment (default 15 s), which is how a client that vanished is
+    /// noticed. Zero turns it off.
     pub fn keep_alive(self, period: Duration) -> Self {
         let period = if period.is_zero() {
             Duration::MAX
@@ -222,24 +223,25 @@ impl Endpoint {
         self.change(|inner| inner.keep_alive = period)
     }
 
-    /// How long the answer may take before the response begins as a stream (default 2 s).
+    /// Sets how long the answer may take before the response begins as a stream (default 2 s).
     ///
-    /// Until then a result or an error is sent as plain JSON with its own status. After it, clients see the head of the
-    /// response, so that their timers for the first byte do not run out.
+    /// Until then a result or an error is sent as plain JSON with its status. After that, clients get the head of the
+    /// response, so that their timeouts for the first byte do not expire.
     pub fn patience(self, patience: Duration) -> Self {
         self.change(|inner| inner.patience = patience)
     }
 
-    /// Asks the application about every request: whom it comes from, or what its client is told instead.
+    /// Sets the function that authorizes every request: it returns the principal of the request, or what the client is told
+    /// instead.
     ///
-    /// It is asked after `Origin`, `Host` and the HTTP method have been looked at, and before the body is. Handlers find
-    /// the [`Principal`] by [`Context::principal`](crate::Context::principal). A legacy session is served to the principal
-    /// that opened it alone; to others it does not exist. It is for the application to see that a token is valid, not
-    /// expired, and issued for this very server. (MCP 2026-07-28, basic/authorization)
+    /// It is called after `Origin`, `Host` and the HTTP method have been checked, and before the body is parsed. Handlers
+    /// get the [`Principal`] from [`Context::principal`](crate::Context::principal). A legacy session is served only to the
+    /// principal that opened it; for others it does not exist. The application has to check that a token is valid, not
+    /// expired, and issued for this server. (MCP 2026-07-28, basic/authorization)
     ///
     /// # Cancellation
     ///
-    /// A decision that is waited for is dropped when the client hangs up.
+    /// The future of the function is dropped when the client hangs up.
     ///
     /// # Examples
     ///
@@ -273,10 +275,10 @@ impl Endpoint {
         self.change(|inner| inner.authorizer = Some(authorizer))
     }
 
-    /// Publishes where clients get tokens: at `/.well-known/oauth-protected-resource`, there with the path of the
-    /// resource behind it, and in the header of every [`Challenge`]. It is public, and answered to GET.
+    /// Publishes where clients get tokens: in answer to a GET at `/.well-known/oauth-protected-resource`, also with the path
+    /// of the resource appended, and in the header of every [`Challenge`]. It needs no authorization.
     ///
-    /// A router has to lead those paths to the endpoint too.
+    /// A router has to route those paths to the endpoint too.
     ///
     /// # Errors
     ///
@@ -286,9 +288,9 @@ impl Endpoint {
         Ok(self.change(|inner| inner.resource = Some(Arc::new(resource))))
     }
 
-    /// Tells browsers that pages of the [origins](Self::origin) that are served may read answers (CORS, off by default).
+    /// Lets browsers give answers to pages of the [origins](Self::origin) that are served (CORS; off by default).
     ///
-    /// Questions of browsers beforehand (`OPTIONS`) are answered then, before anybody is asked for credentials.
+    /// Preflight requests (`OPTIONS`) are then answered without authorization.
     pub fn cors(self) -> Self {
         self.change(|inner| inner.cors = Some(&cors::CORS))
     }
@@ -297,12 +299,12 @@ impl Endpoint {
     ///
     /// # Cancellation
     ///
-    /// Every handler that the request begins gets a signal that fires when `signal` does, with the same reason. So does
-    /// dropping the future, or the body of its response before its end, with
-    /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected). Then nothing of the call leaves any more, while
-    /// the handler runs to its end, where [`Builder::executor`](crate::Builder::executor) says. The reason
-    /// [`ServerClosed`](crate::signal::Reason::ServerClosed) is different: what ends within the grace is still answered, and
-    /// what would not end by itself, a subscription or the stream of a session, does at once.
+    /// The signals of the handlers that the request begins fire when `signal` does, with the same reason. They also fire
+    /// when the future, or the body of its response before its end, is dropped, with
+    /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected). Then nothing of the call is sent any more, while
+    /// the handler runs to its end ([where](crate::Builder::executor)). If the reason is
+    /// [`ServerClosed`](crate::signal::Reason::ServerClosed), handlers that end within the grace are still answered, and what
+    /// would not end by itself, a subscription or the stream of a session, ends at once.
     pub async fn handle(&self, request: Request<Vec<u8>>, signal: Signal) -> Response<Body> {
         self.call(request, signal).await
     }

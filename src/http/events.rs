@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Place<'a> {
-    /// The session, by the name that its client knows it by.
+    /// The id of the session.
     pub session: &'a str,
     /// The stream, by its number in the session.
     pub stream: u64,
@@ -16,26 +16,25 @@ pub struct Place<'a> {
     pub position: u64,
 }
 
-/// Keeps the events of legacy sessions that have been sent, so that they can be sent again.
+/// Keeps events of legacy sessions that have been sent, so that they can be sent again.
 ///
 /// (MCP 2025-11-25, basic/transports, "Resumability and Redelivery")
 ///
-/// What a handler has not been able to send yet does not come here: it waits with its request. The methods are called
-/// while an event is sent. They must not block, and they keep what they can: a message that is gone is not replayed,
-/// nothing else happens.
+/// Messages that could not be sent yet wait with their request, not here. The methods are called while an event is sent,
+/// and must not block. A store may drop messages: they are not replayed, and nothing else happens.
 pub trait EventStore: Send + Sync + 'static {
     /// Keeps a message. Those of one stream come in order.
     fn keep(&self, place: Place<'_>, message: &[u8]);
 
-    /// Returns the messages of a stream behind `place`, in order, each with its position; `None` if nothing is known of
-    /// that stream. Messages of other streams must not be among them.
+    /// Returns the messages of the stream after `place`, in order, each with its position; `None` if the stream is unknown.
+    /// It must not return messages of other streams.
     fn behind(&self, place: Place<'_>) -> Option<Vec<(u64, Vec<u8>)>>;
 
     /// Forgets a session that has ended.
     fn forget(&self, session: &str);
 }
 
-/// An [`EventStore`] in memory, with bounds: of too much the oldest goes.
+/// An [`EventStore`] in memory, with limits: beyond them the oldest events are dropped.
 ///
 /// # Examples
 ///
@@ -117,7 +116,7 @@ impl MemoryStore {
         Self::with_bounds(1 << 20, 64 << 20)
     }
 
-    /// Makes a store with other bounds, in bytes.
+    /// Makes a store with these limits, in bytes: for the events of one session, and of all.
     pub fn with_bounds(session: usize, all: usize) -> Self {
         Self {
             kept: Mutex::default(),

@@ -49,14 +49,14 @@ const DROPPING: Duration = Duration::from_millis(500);
 /// An HTTP/1.1 server on a TCP or Unix socket.
 ///
 /// It speaks HTTP/1.0 and HTTP/1.1 with persistent connections and pipelining, and is strict: a request that two
-/// readers could understand in two ways is answered with status 400, and its connection is closed.
+/// servers could read in two ways gets status 400, and its connection is closed.
 ///
 /// # Hang-ups
 ///
 /// While a service works on a request, the connection is watched. When the client closes it, or the connection breaks,
 /// the signal of the request fires with [`Reason::Disconnected`](crate::signal::Reason::Disconnected). A client that
-/// closes after the last byte of an answer has not hung up. Requests that a client has pipelined are kept, up to
-/// 16 KiB; a client that has sent more is no longer watched, and its end is noticed when a write fails.
+/// closes after the last byte of an answer has not hung up. Up to 16 KiB of pipelined requests are kept; a client that
+/// has sent more is no longer watched, and its hang-up is noticed when a write fails.
 ///
 /// # Examples
 ///
@@ -84,7 +84,7 @@ pub struct Listener {
     options: Options,
 }
 
-/// The address of a client, in the extensions of its requests if [`Options::peer_addr`] asks for it. Clients on a Unix
+/// The address of a client, in the extensions of its requests if [`Options::peer_addr`] is set. Clients on a Unix
 /// socket have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddr(pub SocketAddr);
@@ -105,7 +105,7 @@ impl Listener {
     ///
     /// # Blocking
     ///
-    /// The name of a host is looked up on the calling thread. An address does not block.
+    /// A host name is looked up on the calling thread. An IP address does not block.
     pub async fn bind(address: impl ToSocketAddrs + fmt::Debug) -> io::Result<Self> {
         let listener = TcpListener::bind(&address).and_then(Self::from_tcp);
         listener.map_err(|err| unheard(&address, err))
@@ -117,8 +117,8 @@ impl Listener {
     ///
     /// # Errors
     ///
-    /// Fails if `path` exists, be it as the socket of a server that has ended: remove that first. It is not removed
-    /// when the listener ends. The message names the path.
+    /// Fails if `path` exists, also as the socket of a server that has ended: remove it first. The listener does not remove
+    /// it when it ends. The message names the path.
     pub async fn bind_unix(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         let listener = UnixListener::bind(path).and_then(Self::from_unix);
@@ -188,16 +188,16 @@ impl Listener {
 
     /// Serves clients until the listener is closed.
     ///
-    /// This future accepts and keeps the time, and runs the connections, unless they are to run on
-    /// [an executor of the application's](Options::executor). It has to be polled all along.
+    /// This future accepts connections and keeps the time limits. It also runs the connections, unless
+    /// [an executor](Options::executor) does. It has to be polled throughout.
     ///
     /// # Errors
     ///
-    /// Fails if the listening socket does. A lack of descriptors or memory is no failure: accepting pauses then.
+    /// Fails if the listening socket does. While descriptors or memory are lacking, accepting pauses instead.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future closes the listening socket and drops all connections, with the calls that run on them.
+    /// Dropping the future closes the listening socket and drops all connections, with the futures of the service.
     pub async fn serve<S: Service>(self, service: S) -> io::Result<()> {
         // Not before: clients connect while the reactor begins.
         let socket = Async::new_nonblocking(self.socket)?;
@@ -229,17 +229,17 @@ fn unheard(address: &dyn fmt::Debug, err: io::Error) -> io::Error {
 }
 
 impl Closer {
-    /// Ends the listener: stops accepting, fires the signal of every call with
-    /// [`Reason::ServerClosed`](crate::signal::Reason::ServerClosed), lets answers out for as long as `grace`, and then
+    /// Ends the listener: stops accepting, fires the signal of every request with
+    /// [`Reason::ServerClosed`](crate::signal::Reason::ServerClosed), sends answers for as long as `grace`, and then
     /// drops what is left.
     ///
-    /// Connections without a call are closed at once; a request whose body has not come as a whole is answered with
-    /// status 503. The future is ready when nobody is connected any more. A service that computes without ever awaiting
-    /// cannot be dropped, and is not waited for.
+    /// Connections without a request are closed at once; a request whose body is incomplete gets status 503. The future is
+    /// ready when nobody is connected any more. A service that computes without ever awaiting cannot be dropped, and is
+    /// not waited for.
     ///
     /// # Cancellation
     ///
-    /// Dropping the future leaves the listener closing without an end to the grace. Closing again is harmless.
+    /// If the future is dropped, the listener goes on closing, and the grace never ends. Closing again is harmless.
     pub async fn close(&self, grace: Duration) {
         self.seats.close();
         if !self.seats.emptied_within(grace).await {

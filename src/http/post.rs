@@ -223,7 +223,7 @@ impl Post<'_> {
             }
             Found::Unknown => session::gone(None),
             Found::None => {
-                let text = "Invalid request: a response to nothing";
+                let text = "Invalid request: a response to no request";
                 anonymous(400, RpcError::invalid_request(text))
             }
         }

@@ -16,7 +16,7 @@ use crate::executor::{self, Spawner};
 ///
 /// # Errors
 ///
-/// Fails if the address cannot be listened on; the message names it.
+/// Fails if it cannot listen on the address, which the message then names, or if the listening socket fails later.
 ///
 /// # Cancellation
 ///
@@ -39,9 +39,9 @@ pub async fn serve(server: &Server, address: impl ToSocketAddrs + fmt::Debug) ->
 
 /// Serves an endpoint on a listener, until the server is [closed](Server::close).
 ///
-/// Connections and handlers run within this future, and handlers whose clients have left until a
-/// [close](Server::close) has given them its grace. If the server was [given an executor](crate::Builder::executor), they
-/// run there. [`Options::executor`](super::Options::executor) names another for connections.
+/// Connections and handlers run within this future, or on the executor of the server, if it was
+/// [given one](crate::Builder::executor). [`Options::executor`](super::Options::executor) sets another for connections. After
+/// a [close](Server::close) the future also waits for handlers whose clients have left, within the grace.
 ///
 /// # Errors
 ///

@@ -7,9 +7,9 @@ use crate::http::Body;
 ///
 /// # Cancellation
 ///
-/// The signal fires when nobody waits for the answer any more: with [`Reason::Disconnected`] when the client hangs up,
-/// with [`Reason::ServerClosed`] when the listener closes. The future is *not* dropped then: it is polled to its end
-/// and its response is thrown away. It is dropped only if it outlives the grace of a close, or if the future that
+/// The signal fires with [`Reason::Disconnected`] when the client hangs up, and with [`Reason::ServerClosed`] when the
+/// listener closes. The future is *not* dropped then: it is polled to its end. The response is discarded after a hang-up,
+/// and sent within the grace of a close. The future is dropped only if it outlives that grace, or if the future that
 /// serves the listener is dropped; if work that it started elsewhere still holds the signal, that fires with
 /// [`Reason::Closed`].
 ///
@@ -19,7 +19,7 @@ use crate::http::Body;
 ///
 /// # Panics
 ///
-/// A service that panics before it returned a response is answered for with status 500; nothing else is disturbed.
+/// If a service panics before it returns a response, the client gets status 500, and nothing else is disturbed.
 ///
 /// # Examples
 ///
@@ -34,7 +34,7 @@ use crate::http::Body;
 /// });
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no service of a listener",
+    message = "`{Self}` is not a service of a listener",
     label = "does not answer HTTP requests",
     note = "a service is an `http::Endpoint`, or a function of an `http::Request<Vec<u8>>` and a `Signal` whose future yields an `http::Response<Body>`"
 )]

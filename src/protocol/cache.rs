@@ -11,8 +11,8 @@ object! {
     /// Says how long a client may serve a result from its cache, and to whom (MCP 2026-07-28,
     /// server/utilities/caching).
     ///
-    /// A hint: what is cached may change earlier, and a change notification overrides it. The
-    /// default promises nothing: stale at once, and private.
+    /// It is a hint: the result may change earlier, and a change notification overrides it. By default
+    /// a result is stale at once, and private.
     ///
     /// ```
     /// use std::time::Duration;
@@ -34,7 +34,7 @@ object! {
 impl Cache {
     /// Lets anyone be served the result for `ttl`, across users and tokens.
     ///
-    /// Right only for what every caller is shown alike.
+    /// Use it only for results that are the same for every caller.
     pub fn public(ttl: Duration) -> Self {
         Self {
             ttl_ms: millis(ttl),
@@ -56,8 +56,8 @@ fn millis(ttl: Duration) -> u64 {
 }
 
 words! {
-    /// Names who may be served a cached result. This is no access control: every request is still
-    /// checked by itself.
+    /// Names who may be served a cached result. It is not access control: every request is still
+    /// checked.
     #[derive(Default)]
     pub enum CacheScope: "cache scope" {
         /// Only the caller whose authorization produced it.

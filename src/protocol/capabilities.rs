@@ -5,12 +5,12 @@ use serde_json::value::RawValue;
 
 /// The capabilities that a client declared: with this request (from 2026-07-28), or in its `initialize` request.
 ///
-/// The set is open. What is not asked for by a method here is in [`get`](ClientCapabilities::get).
+/// The set is open: [`get`](ClientCapabilities::get) reads capabilities that have no method here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClientCapabilities(Value);
 
 impl ClientCapabilities {
-    /// Takes the capabilities from their JSON object; anything else declares nothing.
+    /// Reads the capabilities from their JSON object; any other value declares none.
     pub fn from_value(value: Value) -> Self {
         Self(value)
     }
@@ -31,7 +31,7 @@ impl ClientCapabilities {
             .filter(|settings| settings.is_object())
     }
 
-    /// Tells whether forms can be shown. `elicitation: {}` means forms alone.
+    /// Tells whether the client can show forms. `elicitation: {}` means only forms.
     pub fn elicitation_form(&self) -> bool {
         match self.get("elicitation") {
             None => false,
@@ -39,7 +39,7 @@ impl ClientCapabilities {
         }
     }
 
-    /// Tells whether URLs can be opened.
+    /// Tells whether the client can open URLs.
     pub fn elicitation_url(&self) -> bool {
         self.member("elicitation", "url").is_some()
     }

@@ -28,7 +28,7 @@ object! {
     pub struct PromptRef {
         /// The prompt's name.
         pub name: String = required "name",
-        /// The name that people are shown.
+        /// The name shown to people.
         pub title: Option<String> = optional "title",
     }
 }
@@ -234,7 +234,7 @@ impl<'de> Deserialize<'de> for CompletionRequest {
 
 /// Holds suggestions, best first (MCP 2026-07-28, server/utilities/completion, `CompleteResult`).
 ///
-/// At most 100 travel: [`Completion::new`] keeps the first hundred and says that there are more.
+/// At most 100 are sent: [`Completion::new`] keeps the first hundred and says that there are more.
 ///
 /// ```
 /// use smol_mcp::protocol::Completion;
@@ -255,8 +255,8 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// Takes the first hundred suggestions; if there was one more, says so. No further one is asked
-    /// for.
+    /// Takes the first hundred suggestions, and says whether there was one more; the iterator is not
+    /// advanced further.
     pub fn new(values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let mut rest = values.into_iter();
         let values = rest.by_ref().take(MAX_VALUES).map(Into::into).collect();
@@ -290,7 +290,7 @@ impl Completion {
         self
     }
 
-    /// Says whether there are more than these. That some were cut off is not taken back.
+    /// Says whether there are more than these. If [`new`](Self::new) cut some off, there are in any case.
     #[must_use]
     pub fn with_more(mut self, more: bool) -> Self {
         self.has_more = Some(more || (self.values.len() == MAX_VALUES && self.has_more()));

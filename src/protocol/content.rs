@@ -49,12 +49,12 @@ impl Content {
         })
     }
 
-    /// Makes a picture of its raw bytes; they travel in base64.
+    /// Makes a picture from its bytes, which are sent in base64.
     pub fn image(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::Image(Media::new(bytes.as_ref(), mime_type.into()))
     }
 
-    /// Makes a recording of its raw bytes; they travel in base64.
+    /// Makes a recording from its bytes, which are sent in base64.
     pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         Self::Audio(Media::new(bytes.as_ref(), mime_type.into()))
     }
@@ -93,7 +93,7 @@ impl Content {
         })
     }
 
-    /// Sets the hints on audience and weight.
+    /// Sets the hints on audience and priority.
     #[must_use]
     pub fn annotations(mut self, annotations: Annotations) -> Self {
         let place = match &mut self {
@@ -106,7 +106,7 @@ impl Content {
         self
     }
 
-    /// Sets metadata of the author's own.
+    /// Sets metadata.
     #[must_use]
     pub fn meta(mut self, meta: Map<String, Value>) -> Self {
         let place = match &mut self {
@@ -155,9 +155,9 @@ object! {
     pub struct Text {
         /// The text.
         pub text: String = required "text",
-        /// Hints on audience and weight.
+        /// Hints on audience and priority.
         pub annotations: Option<Annotations> = optional "annotations",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -169,9 +169,9 @@ object! {
         pub data: String = required "data",
         /// What the bytes are, `image/png` for example.
         pub mime_type: String = required "mimeType",
-        /// Hints on audience and weight.
+        /// Hints on audience and priority.
         pub annotations: Option<Annotations> = optional "annotations",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -197,17 +197,17 @@ object! {
     pub struct Embedded {
         /// The resource and what it holds.
         pub resource: ResourceContents = required "resource",
-        /// Hints on audience and weight.
+        /// Hints on audience and priority.
         pub annotations: Option<Annotations> = optional "annotations",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
 
 /// Holds what a resource contains: text, or bytes (MCP 2026-07-28, server/resources).
 ///
-/// On the wire exactly one of the members `text` and `blob` is there; an object with both or
-/// neither is refused.
+/// In JSON exactly one of the members `text` and `blob` is there; an object with both or neither is
+/// refused.
 ///
 /// ```
 /// use smol_mcp::protocol::ResourceContents;
@@ -228,7 +228,7 @@ pub struct ResourceContents {
     pub mime_type: Option<String>,
     /// What it holds.
     pub body: ResourceBody,
-    /// Metadata of the author's own.
+    /// Metadata.
     pub meta: Map<String, Value>,
 }
 
@@ -248,7 +248,7 @@ impl ResourceContents {
         Self::new(uri.into(), ResourceBody::Text(text.into()))
     }
 
-    /// Makes contents of raw bytes; they travel in base64.
+    /// Makes contents from bytes, which are sent in base64.
     pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         Self::new(
             uri.into(),
@@ -276,7 +276,7 @@ impl ResourceContents {
     setters! {
         /// Sets what it is.
         mime_type: impl Into<String> = Some(mime_type.into());
-        /// Sets metadata of the author's own.
+        /// Sets metadata.
         meta: Map<String, Value> = meta;
     }
 }
@@ -373,7 +373,7 @@ impl Annotations {
 words! {
     /// Names who speaks, or who is spoken to.
     pub enum Role: "role" {
-        /// The person.
+        /// The user.
         User = "user",
         /// The model.
         Assistant = "assistant",

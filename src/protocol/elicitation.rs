@@ -1,4 +1,4 @@
-//! Elicitation: a server asks the person, by a form or by sending them to a page.
+//! Elicitation: a server asks the user, by a form or by sending them to a page.
 
 use serde_core::de::{Deserialize, Deserializer};
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
@@ -15,10 +15,10 @@ pub use form::{
     TextField,
 };
 
-/// Asks the person: the params of `elicitation/create` (MCP 2026-07-28, client/elicitation; since
+/// Asks the user: the params of `elicitation/create` (MCP 2026-07-28, client/elicitation; since
 /// 2025-06-18).
 ///
-/// A form must not ask for passwords, keys, tokens or payment data; a page is the way for those.
+/// A form must not ask for passwords, keys, tokens or payment data; use a page for those.
 ///
 /// ```
 /// use smol_mcp::protocol::{Elicit, Field, FormSchema};
@@ -42,28 +42,28 @@ pub enum Elicit {
     Url(Page),
 }
 
-/// Asks the person to fill in a form.
+/// Asks the user to fill in a form.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Form {
-    /// What the person is told.
+    /// What the user is told.
     pub message: String,
     /// What they are asked for.
     pub schema: FormSchema,
 }
 
-/// Asks the person to open a page.
+/// Asks the user to open a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Page {
-    /// What the person is told.
+    /// What the user is told.
     pub message: String,
     /// The page. It must not hold anything private, nor log its visitor in.
     pub url: String,
 }
 
 impl Elicit {
-    /// Asks the person to fill in a form.
+    /// Asks the user to fill in a form.
     pub fn form(message: impl Into<String>, schema: FormSchema) -> Self {
         Self::Form(Form {
             message: message.into(),
@@ -71,8 +71,8 @@ impl Elicit {
         })
     }
 
-    /// Asks the person to open a page. That they accept means that they agreed to open it, not that
-    /// they are done.
+    /// Asks the user to open a page. Accepting means that they agreed to open it, not that they are
+    /// done.
     ///
     /// ```
     /// use smol_mcp::protocol::Elicit;
@@ -90,7 +90,7 @@ impl Elicit {
         })
     }
 
-    /// Checks what the types leave open.
+    /// Checks the rules that the types do not express.
     ///
     /// # Errors
     ///
@@ -106,8 +106,7 @@ impl Elicit {
         }
     }
 
-    /// Checks an answer against what was asked. A page, and an answer that is not accepting, have
-    /// nothing to check.
+    /// Checks an answer against the question. Only an accepted form has anything to check.
     ///
     /// # Errors
     ///
@@ -139,7 +138,7 @@ impl Serialize for Elicit {
     }
 }
 
-/// Holds what the person answered.
+/// Holds what the user answered.
 ///
 /// `content` is there only when they accepted a form. Members that are `null` are dropped when it
 /// is read; a member that is neither a string, a number, a boolean nor an array of strings is
@@ -156,14 +155,14 @@ impl Serialize for Elicit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ElicitAnswer {
-    /// What the person did.
+    /// What the user did.
     pub action: ElicitAction,
     /// The form's fields by name.
     pub content: Map<String, Value>,
 }
 
 impl ElicitAnswer {
-    /// Makes the answer of a person who filled in the form, or agreed to open the page.
+    /// Makes the answer of a user who filled in the form, or agreed to open the page.
     pub fn accept(content: Map<String, Value>) -> Self {
         Self {
             action: ElicitAction::Accept,
@@ -171,7 +170,7 @@ impl ElicitAnswer {
         }
     }
 
-    /// Makes the answer of a person who refused.
+    /// Makes the answer of a user who refused.
     pub fn decline() -> Self {
         Self {
             action: ElicitAction::Decline,
@@ -179,7 +178,7 @@ impl ElicitAnswer {
         }
     }
 
-    /// Makes the answer of a person who turned away without a choice.
+    /// Makes the answer of a user who dismissed the question.
     pub fn cancel() -> Self {
         Self {
             action: ElicitAction::Cancel,
@@ -187,20 +186,20 @@ impl ElicitAnswer {
         }
     }
 
-    /// Tells whether the person filled in the form, or agreed to open the page.
+    /// Tells whether the user filled in the form, or agreed to open the page.
     pub fn is_accepted(&self) -> bool {
         self.action == ElicitAction::Accept
     }
 }
 
 words! {
-    /// Names what the person did.
+    /// Names what the user did.
     pub enum ElicitAction: "action" {
         /// They filled in the form, or agreed to open the page.
         Accept = "accept",
         /// They refused.
         Decline = "decline",
-        /// They turned away without a choice.
+        /// They dismissed the question.
         Cancel = "cancel",
     }
 }

@@ -32,8 +32,8 @@ impl HeaderParam {
     ///
     /// An argument that is `null` counts as absent, and so does one whose path leads through
     /// anything but objects. A string must be equal once decoded, a number numerically (`42.0` is
-    /// `42`), a boolean as `true` or `false`. Integers beyond ±(2^53 - 1) equal nothing, as not
-    /// every reader keeps them apart.
+    /// `42`), a boolean as `true` or `false`. Integers beyond ±(2^53 - 1) equal nothing, since not
+    /// every client can tell them apart.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ fn single(header: &str, values: &[&[u8]]) -> Result<Option<String>, Invalid> {
 
 /// Decodes the value of a mirrored header: plain text, or UTF-8 as `=?base64?…?=`.
 ///
-/// White space around the value does not count. A marker at one end only is plain text.
+/// White space around the value is ignored. A marker at one end only is plain text.
 ///
 /// # Errors
 ///

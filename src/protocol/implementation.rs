@@ -6,7 +6,7 @@ use crate::protocol::object::{object, setters};
 object! {
     /// Names a client or a server for people and logs (MCP 2026-07-28, basic).
     ///
-    /// What a peer says of itself is not verified: it is for display and debugging, not for
+    /// What a peer says of itself is not verified: use it for display and debugging, not for
     /// decisions.
     ///
     /// ```
@@ -24,7 +24,7 @@ object! {
         pub name: String = required "name",
         /// The version, in any form.
         pub version: String = required "version",
-        /// The name that people are shown.
+        /// The name shown to people.
         pub title: Option<String> = optional "title",
         /// What it does, in a sentence. Sent since 2025-11-25.
         pub description: Option<String> = optional "description",
@@ -49,7 +49,7 @@ impl Implementation {
     }
 
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what it does.
         description: impl Into<String> = Some(description.into());

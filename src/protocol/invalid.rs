@@ -5,8 +5,8 @@ use std::fmt;
 
 /// Says why a piece of protocol data was refused: a word, a template, a schema, an answer.
 ///
-/// Its text is one clause without a full stop that names the thing at fault. It quotes only what
-/// the other side or the author wrote, so it may be sent to a client.
+/// Its text is one clause without a full stop that names the thing at fault. It quotes only the peer
+/// or the definition, so it may be sent to a client.
 ///
 /// ```
 /// use smol_mcp::protocol::LogLevel;

@@ -6,8 +6,8 @@ words! {
     /// Tells how severe a log message is (MCP 2026-07-28, server/utilities/logging; the levels of
     /// RFC 5424).
     ///
-    /// Levels are ordered: a client that asks for [`Warning`](Self::Warning) wants it and
-    /// everything greater.
+    /// Levels are ordered: a client that asks for [`Warning`](Self::Warning) wants it and all levels
+    /// above.
     ///
     /// ```
     /// use smol_mcp::protocol::LogLevel;

@@ -17,7 +17,7 @@ pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(crate) const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub(crate) const PROGRESS_TOKEN: &str = "progressToken";
 
-/// The token by which a client opts a request into progress: a string or an integer, echoed with its JSON type.
+/// The token by which a client asks for the progress of a request: a string or an integer, echoed with its JSON type.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct ProgressToken(Id);
 

@@ -19,9 +19,9 @@ object! {
     /// ```
     #[derive(Eq)]
     pub struct PromptInfo {
-        /// The name by which it is got.
+        /// The name that clients get it by.
         pub name: String = required "name",
-        /// The name that people are shown. Sent since 2025-06-18.
+        /// The name shown to people. Sent since 2025-06-18.
         pub title: Option<String> = optional "title",
         /// What it is for.
         pub description: Option<String> = optional "description",
@@ -29,7 +29,7 @@ object! {
         pub arguments: Vec<PromptArgument> = optional "arguments",
         /// Pictures to show beside the name. Sent since 2025-11-25.
         pub icons: Vec<Icon> = optional "icons",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -55,13 +55,13 @@ impl PromptInfo {
     }
 
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what it is for.
         description: impl Into<String> = Some(description.into());
         /// Sets the pictures.
         icons: impl Into<Vec<Icon>> = icons.into();
-        /// Sets metadata of the author's own.
+        /// Sets metadata.
         meta: Map<String, Value> = meta;
     }
 }
@@ -72,11 +72,11 @@ object! {
     pub struct PromptArgument {
         /// The name by which it is given.
         pub name: String = required "name",
-        /// The name that people are shown. Sent since 2025-06-18.
+        /// The name shown to people. Sent since 2025-06-18.
         pub title: Option<String> = optional "title",
         /// What it is for.
         pub description: Option<String> = optional "description",
-        /// The prompt cannot be got without it.
+        /// Whether the prompt cannot be filled without it.
         pub required: bool = optional "required",
     }
 }
@@ -101,7 +101,7 @@ impl PromptArgument {
     }
 
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what it is for.
         description: impl Into<String> = Some(description.into());
@@ -128,7 +128,7 @@ object! {
 }
 
 impl PromptMessage {
-    /// Makes a message of the person.
+    /// Makes a message of the user.
     pub fn user(content: impl Into<Content>) -> Self {
         Self {
             role: Role::User,
@@ -163,13 +163,13 @@ object! {
         pub description: Option<String> = optional "description",
         /// The messages, in order.
         pub messages: Vec<PromptMessage> = required "messages",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
 
 impl PromptResult {
-    /// Makes a result of one message of the person.
+    /// Makes a result of one message of the user.
     pub fn user(content: impl Into<Content>) -> Self {
         Self::default().message(PromptMessage::user(content))
     }
@@ -184,7 +184,7 @@ impl PromptResult {
     setters! {
         /// Sets what the prompt is for.
         description: impl Into<String> = Some(description.into());
-        /// Sets metadata of the author's own.
+        /// Sets metadata.
         meta: Map<String, Value> = meta;
     }
 }

@@ -23,7 +23,7 @@ object! {
         pub uri: String = required "uri",
         /// The name that programs use.
         pub name: String = required "name",
-        /// The name that people are shown. Sent since 2025-06-18.
+        /// The name shown to people. Sent since 2025-06-18.
         pub title: Option<String> = optional "title",
         /// What it holds, for the model.
         pub description: Option<String> = optional "description",
@@ -33,9 +33,9 @@ object! {
         pub size: Option<u64> = optional "size",
         /// Pictures to show beside the name. Sent since 2025-11-25.
         pub icons: Vec<Icon> = optional "icons",
-        /// Hints on audience and weight.
+        /// Hints on audience and priority.
         pub annotations: Option<Annotations> = optional "annotations",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -57,7 +57,7 @@ impl ResourceInfo {
     }
 
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what it holds.
         description: impl Into<String> = Some(description.into());
@@ -69,7 +69,7 @@ impl ResourceInfo {
         icons: impl Into<Vec<Icon>> = icons.into();
         /// Sets the hints on audience and weight.
         annotations: Annotations = Some(annotations);
-        /// Sets metadata of the author's own.
+        /// Sets metadata.
         meta: Map<String, Value> = meta;
     }
 }
@@ -92,7 +92,7 @@ object! {
         pub uri_template: String = required "uriTemplate",
         /// The name that programs use.
         pub name: String = required "name",
-        /// The name that people are shown. Sent since 2025-06-18.
+        /// The name shown to people. Sent since 2025-06-18.
         pub title: Option<String> = optional "title",
         /// What these resources hold, for the model.
         pub description: Option<String> = optional "description",
@@ -100,9 +100,9 @@ object! {
         pub mime_type: Option<String> = optional "mimeType",
         /// Pictures to show beside the name. Sent since 2025-11-25.
         pub icons: Vec<Icon> = optional "icons",
-        /// Hints on audience and weight.
+        /// Hints on audience and priority.
         pub annotations: Option<Annotations> = optional "annotations",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -123,7 +123,7 @@ impl ResourceTemplateInfo {
     }
 
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what these resources hold.
         description: impl Into<String> = Some(description.into());
@@ -133,7 +133,7 @@ impl ResourceTemplateInfo {
         icons: impl Into<Vec<Icon>> = icons.into();
         /// Sets the hints on audience and weight.
         annotations: Annotations = Some(annotations);
-        /// Sets metadata of the author's own.
+        /// Sets metadata.
         meta: Map<String, Value> = meta;
     }
 }
@@ -157,11 +157,10 @@ object! {
     pub struct ReadResult {
         /// What was read.
         pub contents: Vec<ResourceContents> = required "contents",
-        /// How long clients may keep it; `None` leaves that to the server's setting. Only
-        /// 2026-07-28 and later tell the client, by members of the result that this type does not
-        /// serialise itself.
+        /// How long clients may keep it; `None` means [as the server does](crate::Builder::cache).
+        /// Clients of 2026-07-28 and later are told; this type does not serialise it.
         pub cache: Option<Cache> = local "cache",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -172,7 +171,7 @@ impl ReadResult {
         ResourceContents::text(uri, text).into()
     }
 
-    /// Makes a result of raw bytes; they travel in base64.
+    /// Makes a result from bytes, which are sent in base64.
     pub fn blob(uri: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         ResourceContents::blob(uri, bytes).into()
     }
@@ -180,7 +179,7 @@ impl ReadResult {
     setters! {
         /// Sets how long and for whom clients may keep it.
         cache: Cache = Some(cache);
-        /// Sets metadata of the author's own.
+        /// Sets metadata.
         meta: Map<String, Value> = meta;
     }
 }

@@ -30,9 +30,9 @@ object! {
         /// The place. The specification allows `file:` URIs only; what a client sent is not checked
         /// here.
         pub uri: String = required "uri",
-        /// The name that people are shown.
+        /// The name shown to people.
         pub name: Option<String> = optional "name",
-        /// Metadata of the client's own.
+        /// Metadata of the client.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -48,7 +48,7 @@ impl Root {
     }
 
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         name: impl Into<String> = Some(name.into());
     }
 }

@@ -33,13 +33,13 @@ object! {
         /// What else the client should show the model. Needs the client's `sampling.context`
         /// capability unless it is [`None`](IncludeContext::None).
         pub include_context: Option<IncludeContext> = optional "includeContext",
-        /// How freely the model chooses.
+        /// The temperature: how random the choices of the model are.
         pub temperature: Option<f64> = optional "temperature",
         /// How many tokens the message may have at most.
         pub max_tokens: u64 = required "maxTokens",
         /// Texts at which the model stops.
         pub stop_sequences: Vec<String> = optional "stopSequences",
-        /// What to hand to the provider of the model.
+        /// Data for the provider of the model.
         pub metadata: Map<String, Value> = optional "metadata",
         /// The tools that the model may ask for. Needs the client's `sampling.tools` capability.
         pub tools: Vec<ToolInfo> = optional "tools",
@@ -50,7 +50,7 @@ object! {
 }
 
 impl CreateMessage {
-    /// Asks for a message of at most so many tokens.
+    /// Asks for a message of at most `max_tokens` tokens.
     pub fn new(max_tokens: u64) -> Self {
         Self {
             messages: Vec::new(),
@@ -104,7 +104,7 @@ impl CreateMessage {
             .is_some_and(|context| context != IncludeContext::None)
     }
 
-    /// Checks what the types leave open.
+    /// Checks the rules that the types do not express.
     ///
     /// # Errors
     ///
@@ -146,20 +146,20 @@ impl CreateMessage {
 }
 
 object! {
-    /// Holds one message of the conversation. A single block of content travels by itself, several
-    /// as an array.
+    /// Holds one message of the conversation. A single block of content is sent alone, several as an
+    /// array.
     pub struct SamplingMessage {
         /// Who speaks.
         pub role: Role = required "role",
         /// What is said.
         pub content: Vec<SamplingContent> = one_or_many "content",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
 
 impl SamplingMessage {
-    /// Makes a message of the person.
+    /// Makes a message of the user.
     pub fn user(content: impl Into<SamplingContent>) -> Self {
         Self::new(Role::User, vec![content.into()])
     }
@@ -239,7 +239,7 @@ object! {
         pub name: String = required "name",
         /// The arguments.
         pub input: Map<String, Value> = required "input",
-        /// Metadata of the client's own.
+        /// Metadata of the client.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -253,9 +253,9 @@ object! {
         pub content: Vec<Content> = required "content",
         /// The result as data.
         pub structured: Option<Value> = any "structuredContent",
-        /// The call failed, and `content` tells why.
+        /// Whether the call failed; then `content` tells why.
         pub is_error: bool = optional "isError",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -270,7 +270,7 @@ impl SamplingContent {
         })
     }
 
-    /// Makes the use of a tool. An `input` that is no object counts as empty.
+    /// Makes the use of a tool. An `input` that is not an object counts as empty.
     pub fn tool_use(id: impl Into<String>, name: impl Into<String>, input: Value) -> Self {
         let input = match input {
             Value::Object(input) => input,
@@ -348,7 +348,7 @@ object! {
         /// Why the model stopped: `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or a word of
         /// the provider's.
         pub stop_reason: Option<String> = optional "stopReason",
-        /// Metadata of the client's own.
+        /// Metadata of the client.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }

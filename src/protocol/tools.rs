@@ -22,7 +22,7 @@ object! {
     pub struct ToolInfo {
         /// The name by which it is called.
         pub name: String = required "name",
-        /// The name that people are shown; clients fall back to that of the annotations, then to
+        /// The name shown to people; clients fall back to that of the annotations, then to
         /// `name`.
         pub title: Option<String> = optional "title",
         /// What it does, for the model.
@@ -36,7 +36,7 @@ object! {
         pub annotations: ToolAnnotations = optional "annotations",
         /// Pictures to show beside the name. Sent since 2025-11-25.
         pub icons: Vec<Icon> = optional "icons",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -57,7 +57,7 @@ impl ToolInfo {
     }
 
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what it does.
         description: impl Into<String> = Some(description.into());
@@ -67,7 +67,7 @@ impl ToolInfo {
         annotations: ToolAnnotations = annotations;
         /// Sets the pictures.
         icons: impl Into<Vec<Icon>> = icons.into();
-        /// Sets metadata of the author's own.
+        /// Sets metadata.
         meta: Map<String, Value> = meta;
     }
 }
@@ -75,8 +75,8 @@ impl ToolInfo {
 object! {
     /// Hints on how a tool behaves (MCP 2026-07-28, server/tools, `ToolAnnotations`).
     ///
-    /// They are no promise, and a client that does not trust the server ignores them. A hint not
-    /// given reads as the cautious one: a tool may write, destroy, differ when repeated, and reach
+    /// They are not promises, and a client that does not trust the server ignores them. A hint that is
+    /// not given means the cautious one: a tool may write, destroy, differ when repeated, and reach
     /// the outside world.
     ///
     /// ```
@@ -87,7 +87,7 @@ object! {
     /// ```
     #[derive(Eq, Default)]
     pub struct ToolAnnotations {
-        /// The name that people are shown, for clients that do not know the tool's own `title`.
+        /// The name shown to people, for clients that do not know the tool's own `title`.
         pub title: Option<String> = optional "title",
         /// It changes nothing; without the hint, it may.
         pub read_only: Option<bool> = optional "readOnlyHint",
@@ -103,7 +103,7 @@ object! {
 
 impl ToolAnnotations {
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Says whether it leaves everything as it is.
         read_only: bool = Some(read_only);
@@ -141,9 +141,9 @@ object! {
         /// The result as data; `Some(Value::Null)` is a result too. Sent since 2025-06-18, before
         /// 2026-07-28 only if it is an object.
         pub structured: Option<Value> = any "structuredContent",
-        /// The call failed, and `content` tells why.
+        /// Whether the call failed; then `content` tells why.
         pub is_error: bool = optional "isError",
-        /// Metadata of the author's own.
+        /// Metadata.
         pub meta: Map<String, Value> = optional "_meta",
     }
 }
@@ -162,7 +162,7 @@ impl ToolResult {
         }
     }
 
-    /// Makes a result of data, with the same as text beside it for clients that read only text.
+    /// Makes a result of data, and adds it as text for clients that read only text.
     ///
     /// ```
     /// use serde_json::json;
@@ -192,7 +192,7 @@ impl ToolResult {
     setters! {
         /// Says whether the call failed.
         is_error: bool = is_error;
-        /// Sets metadata of the author's own.
+        /// Sets metadata.
         meta: Map<String, Value> = meta;
     }
 }

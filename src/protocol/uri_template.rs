@@ -1,4 +1,4 @@
-//! Templates of addresses, read backwards: from an address to the variables that it was made of.
+//! Templates of addresses, matched: from an address to the variables that it was made of.
 
 mod parse;
 
@@ -24,14 +24,13 @@ const MAX_URI: usize = 16 * 1024;
 /// | `{&x,y}` | the rest of a query that starts with fixed text |
 /// | `{#x}` | the fragment, or none |
 ///
-/// `{x,y}` and `{+x,y}` take values with commas between them, which the values then do not hold;
-/// `{/x,y}` and `{.x,y}` are short for `{/x}{/y}` and `{.x}{.y}`. Where several ways of splitting
-/// fit, a variable further left takes as much as it can. Values are percent-decoded and must then
-/// be UTF-8. The `;` operator, the modifiers `*` and `:3`, and variables that touch (`{x}{y}`) are
-/// refused: there is no one way to read them backwards.
+/// `{x,y}` and `{+x,y}` take values separated by commas, which the values then do not hold;
+/// `{/x,y}` and `{.x,y}` are short for `{/x}{/y}` and `{.x}{.y}`. Where an address can be split in
+/// several ways, a variable further left takes as much as it can. Values are percent-decoded and must
+/// then be UTF-8. The `;` operator, the modifiers `*` and `:3`, and adjacent variables (`{x}{y}`) are
+/// refused, since they cannot be matched unambiguously.
 ///
-/// A value may decode to anything, `..` and `/` included. Whoever makes a path of it must check the
-/// path.
+/// A value may decode to anything, `..` and `/` included. Check every path that is made of one.
 ///
 /// Matching takes time in proportion to the address; one longer than 16 KiB matches nothing.
 ///
@@ -88,8 +87,8 @@ impl UriTemplate {
         steps.chain(query).chain(&self.fragment).map(String::as_str)
     }
 
-    /// Tells whether two templates match the same addresses by their form: whether they differ at
-    /// most in the names of variables that do not show in an address.
+    /// Tells whether two templates differ at most in names of variables that do not appear in an
+    /// address, so that they match the same addresses.
     ///
     /// ```
     /// use smol_mcp::protocol::UriTemplate;
@@ -118,8 +117,7 @@ impl UriTemplate {
         same_steps && same_query && self.fragment.is_some() == other.fragment.is_some()
     }
 
-    /// Reads the variables out of an address, or returns `None` if the address does not follow the
-    /// template.
+    /// Returns the variables in an address, or `None` if the address does not match the template.
     ///
     /// Variables of the query and the fragment that the address leaves out are not in the map.
     pub fn matches(&self, uri: &str) -> Option<BTreeMap<String, String>> {

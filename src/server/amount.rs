@@ -1,6 +1,6 @@
 //! Numbers of progress.
 
-/// A number of progress: any usual integer, or a finite `f64`. Integers never pass through floating point.
+/// A number of progress: an integer, or a finite `f64`. Integers are never converted to floating point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Amount(pub(super) Number);
 
@@ -66,9 +66,9 @@ impl From<f32> for Amount {
     }
 }
 
-/// A total, if it is known: a number, or `None`. An `Option` of a number goes by `.map(Amount::from)`.
+/// A total, if it is known: a number, or `None`. Pass an `Option` of a number as `.map(Amount::from)`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no total of progress",
+    message = "`{Self}` is not a total of progress",
     label = "neither a number nor `None`",
     note = "an `Option` of a number goes by `.map(Amount::from)`"
 )]

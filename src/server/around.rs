@@ -44,12 +44,12 @@ impl Next {
         Self { depth, cx, begin }.start()
     }
 
-    /// Runs the rest of the call. Dropped instead, it never begins.
+    /// Runs the rest of the call. If `Next` is dropped instead, the handler never begins.
     ///
     /// # Errors
     ///
-    /// Returns what the handler failed with; a panic of the handler is such a failure. If the call's signal has fired
-    /// already, the handler does not begin.
+    /// Returns the failure of the handler; a panic of the handler is one. If the signal of the call has fired already, the
+    /// handler does not begin, and the failure is the [`Aborted`](crate::signal::Aborted).
     ///
     /// # Cancellation
     ///
@@ -92,12 +92,11 @@ impl fmt::Debug for Next {
     }
 }
 
-/// What a call came to, on its way to the client.
+/// The outcome of a call, on its way to the client.
 pub struct Outcome(Reply);
 
 impl Outcome {
-    /// Tells whether it is the result of a tool that says that the call failed (`isError`): wrong arguments, or a failure
-    /// that the handler returned as a result.
+    /// Tells whether it is the result of a tool with `isError`: for wrong arguments, or made by the handler.
     pub fn is_error(&self) -> bool {
         self.tool_result().is_some_and(|result| result.is_error)
     }
@@ -110,7 +109,7 @@ impl Outcome {
         }
     }
 
-    /// Returns the result of a tool, to change it: to take something out, or to add metadata.
+    /// Returns the result of a tool, to change it; `None` for other methods.
     pub fn tool_result_mut(&mut self) -> Option<&mut ToolResult> {
         match &mut self.0 {
             Reply::Tool(result) => Some(result),

@@ -21,7 +21,7 @@ use crate::signal::{Aborted, Reason};
 
 /// # Asking the client
 ///
-/// A handler may ask the person, the client's model, or the client itself, and reads like straight code:
+/// A handler may ask the user, the client's model, or the client itself, and wait for the answer:
 ///
 /// ```
 /// use smol_mcp::protocol::{Elicit, Field, FormSchema};
@@ -42,26 +42,26 @@ use crate::signal::{Aborted, Reason};
 /// questions as the result of its request, asks, and sends the request again with the answers; the handler runs anew,
 /// and the same `.await` returns at once. So:
 ///
-/// * What a handler does before it asks is done again in each round. It has to be harmless to repeat, or be guarded by
-///   [`set_state`](Self::set_state). That a round comes at all, or comes once only, is nothing to rely on.
-/// * The key tells the answers apart. It has to be the same in each round and is asked for once in a run; a question
-///   that is put again, since the answer would not do, needs a key of its own (`"branch-2"`).
+/// * What a handler does before it asks is done again in each round. It has to be harmless to repeat, or guarded by
+///   [`set_state`](Self::set_state). A round may never come, or come more than once.
+/// * The key tells the answers apart. It has to be the same in each round, and may be used once in a run: to repeat a
+///   question whose answer was not good enough, use another key (`"branch-2"`).
 /// * Answers of earlier rounds are kept: the client carries them, sealed. A later request cannot change them.
-/// * Questions that are independent are best put at once, by [`ask`](Self::ask) or by joining the futures.
+/// * Ask independent questions at once, by [`ask`](Self::ask) or by joining the futures.
 ///
 /// Before 2026-07-28 the question is a request to the client, and the handler waits for the answer, within
 /// [`Limits::ask_timeout`](crate::Limits::ask_timeout). Dropping the future then tells the client that the answer is
-/// not needed any more; `cx.signal().any(duration).run(cx.elicit(…))` sets a time of one's own.
+/// not needed any more; `cx.signal().any(duration).run(cx.elicit(…))` sets another time limit.
 ///
 /// Only handlers of tools, resources and prompts may ask.
 ///
 /// ## When there is no answer
 ///
-/// All methods below that ask return an [`AskError`] then. By `?` it becomes what the protocol has for it.
+/// All methods below that ask return an [`AskError`] then, which may leave the handler by `?`.
 impl Context {
-    /// Asks the person behind the client, by a form or by a page to open.
+    /// Asks the user behind the client, by a form or by a page to open.
     ///
-    /// The content of an accepted form fits its schema. To decline and to cancel are answers like others.
+    /// The content of an accepted form fits its schema. Declining and cancelling are answers, not errors.
     /// (MCP 2026-07-28, client/elicitation)
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl Context {
 
     /// Asks the client for the places in which the server may work. (MCP 2026-07-28, client/roots)
     ///
-    /// They are the client's word: paths are to be checked against them, and may have vanished.
+    /// Check every path against them; the places may be gone.
     ///
     /// # Errors
     ///
@@ -127,22 +127,22 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// See [above](#when-there-is-no-answer). If the client lacks a capability for one of the questions, none is put.
+    /// See [above](#when-there-is-no-answer). If the client lacks a capability for one of the questions, none is asked.
     pub async fn ask(&self, ask: Ask) -> Result<Answers, AskError> {
         let answers = self.all(&ask.0).await?;
         let keys = ask.0.into_iter().map(|(key, _)| key);
         Ok(Answers(keys.zip(answers).collect()))
     }
 
-    /// Returns what the handler has kept by [`set_state`](Self::set_state), in this round or in the one before.
+    /// Returns the value of the last [`set_state`](Self::set_state), in this round or in the one before.
     ///
-    /// In the first round there is nothing. What does not read as a `T` counts as nothing, too.
+    /// Returns `None` in the first round, and if the value does not deserialise as a `T`.
     pub fn state<T: DeserializeOwned>(&self) -> Option<T> {
         let state = self.0.asks.author_state()?;
         match serde_json::from_value(state) {
             Ok(state) => Some(state),
             Err(err) => {
-                log::warn!("the state of an earlier round does not read: {err}");
+                log::warn!("the state of an earlier round cannot be read: {err}");
                 None
             }
         }
@@ -150,13 +150,13 @@ impl Context {
 
     /// Keeps a value for the next round, in place of the one before.
     ///
-    /// It travels by way of the client: sealed, so that it comes back as it left and for this request alone, but not
-    /// hidden. It expires ([`Builder::state_lifetime`](crate::Builder::state_lifetime)), and it may come back more than
-    /// once: what must happen once needs a memory of the server's own. (MCP 2026-07-28, basic/patterns/mrtr)
+    /// The client carries it. It is sealed, so that it comes back unchanged and for this request alone, but the client can
+    /// read it. It expires ([`Builder::state_lifetime`](crate::Builder::state_lifetime)), and it may come back more than
+    /// once: to do something only once, the server needs a memory of its own. (MCP 2026-07-28, basic/patterns/mrtr)
     ///
     /// # Errors
     ///
-    /// Returns an error if the value cannot be JSON.
+    /// Returns an error if the value cannot be serialised as JSON.
     pub fn set_state<T: Serialize>(&self, state: &T) -> Result<(), HandlerError> {
         self.0.asks.set_author_state(serde_json::to_value(state)?);
         Ok(())
@@ -194,28 +194,28 @@ impl Context {
     }
 }
 
-/// Several questions, to be put at once by [`Context::ask`].
+/// Several questions, to be asked at once by [`Context::ask`].
 #[derive(Debug, Default)]
-#[must_use = "questions are put by `Context::ask`"]
+#[must_use = "questions are asked by `Context::ask`"]
 pub struct Ask(Vec<(String, Question)>);
 
 impl Ask {
-    /// Makes an empty list, which is answered at once.
+    /// Makes an empty list of questions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds what [`Context::elicit`] asks.
+    /// Adds a question of [`Context::elicit`].
     pub fn elicit(self, key: impl Into<String>, elicit: Elicit) -> Self {
         self.add(key.into(), Question::Elicit(elicit))
     }
 
-    /// Adds what [`Context::sample`] asks.
+    /// Adds a question of [`Context::sample`].
     pub fn sample(self, key: impl Into<String>, sample: CreateMessage) -> Self {
         self.add(key.into(), Question::Sample(Box::new(sample)))
     }
 
-    /// Adds what [`Context::roots`] asks.
+    /// Adds the question of [`Context::roots`].
     pub fn roots(self, key: impl Into<String>) -> Self {
         self.add(key.into(), Question::Roots)
     }
@@ -231,7 +231,7 @@ impl Ask {
 pub struct Answers(Vec<(String, Answered)>);
 
 impl Answers {
-    /// Returns the answer of the person, if this key asked for one.
+    /// Returns the answer of the user, if this key asked for one.
     pub fn elicit(&self, key: &str) -> Option<&ElicitAnswer> {
         match self.get(key)? {
             Answered::Elicit(answer) => Some(answer),
@@ -265,9 +265,10 @@ impl Answers {
 
 /// Why there is no answer to a question.
 ///
-/// By `?` in a handler it becomes what the protocol has for it, also from within an error of the handler's own whose
-/// [source](StdError::source) it is: a missing capability is an error -32021 that names it, an answer that does not fit
-/// is -32602; a refusal and a timeout are read by the model.
+/// When it leaves a handler by `?`, also as a [source](StdError::source) of another error, it becomes what the protocol
+/// defines. A missing capability is an error that names it, -32021, or -32602 before 2026-07-28. An answer that does not fit
+/// is an error -32602 from 2026-07-28 on; before, the model reads of it, as it does of a refusal, any other error of the
+/// client, and a timeout.
 #[derive(Clone)]
 pub struct AskError(Arc<Kind>);
 
@@ -321,17 +322,17 @@ impl AskError {
         Self(Arc::new(Kind::Over))
     }
 
-    /// Tells whether the client did not declare that it can be asked this, or cannot be asked at all.
+    /// Tells whether the client did not declare the capability for the question, or cannot be asked at all.
     pub fn is_unsupported(&self) -> bool {
         matches!(*self.0, Kind::Unsupported(_))
     }
 
-    /// Tells whether the person refused that the model is asked: error -1 of the client.
+    /// Tells whether the user refused to let the model be asked: error -1 of the client.
     pub fn is_refused(&self) -> bool {
         self.client_error().is_some_and(|error| error.code == -1)
     }
 
-    /// Returns the error that the client answered with. Never from 2026-07-28 on.
+    /// Returns the error that the client answered with; always `None` from 2026-07-28 on.
     pub fn client_error(&self) -> Option<&RpcError> {
         match &*self.0 {
             Kind::Client(error) => Some(error),
@@ -339,17 +340,17 @@ impl AskError {
         }
     }
 
-    /// Tells whether the answer did not come in time. Never from 2026-07-28 on.
+    /// Tells whether the answer did not come in time; never true from 2026-07-28 on.
     pub fn is_timeout(&self) -> bool {
         matches!(*self.0, Kind::TimedOut)
     }
 
-    /// Tells whether there was an answer that does not fit the question.
+    /// Tells whether the answer does not fit the question.
     pub fn is_invalid(&self) -> bool {
         matches!(*self.0, Kind::Invalid { .. })
     }
 
-    /// Tells whether nobody waits for the handler's result any more.
+    /// Tells whether nobody waits for the answer of the call any more: its signal has fired, or it has been answered.
     pub fn is_aborted(&self) -> bool {
         matches!(*self.0, Kind::Aborted(_) | Kind::Over)
     }

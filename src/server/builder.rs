@@ -23,7 +23,7 @@ use crate::era::{Lists, Offers, Reply, Stamp};
 use crate::protocol::{Cache, Completion, CompletionRequest, Implementation};
 use crate::random;
 
-/// Bounds that keep a server whole whatever its clients do. Begin with the defaults, and change what has to be another:
+/// Limits on what clients can make a server do. Begin with the defaults, and change the fields that need it:
 ///
 /// ```
 /// use smol_mcp::{Limits, Server};
@@ -41,27 +41,30 @@ pub struct Limits {
     pub message_bytes: usize,
     /// How many requests of one connection, or of one session, run at a time; at least 1. Default: 1024.
     ///
-    /// Requests over HTTP outside of sessions count together, against 64 times this number. An array of messages
-    /// (2025-03-26) holds no more than this many, and its requests are refused from where what is answered at once
-    /// comes to [`message_bytes`](Self::message_bytes).
+    /// Requests over HTTP outside sessions count together, against 64 times this number. An array of messages
+    /// (2025-03-26) may hold this many. Once the immediate answers to its requests come to
+    /// [`message_bytes`](Self::message_bytes), the rest of its requests are refused.
     pub calls_per_peer: usize,
     /// How many entries one page of a list holds; at least 1. Default: 1000.
     pub page_size: usize,
-    /// How many subscriptions of modern clients are open at a time, over all of them. Default: 1024.
+    /// How many subscriptions all modern clients together have open at a time. Default: 1024.
+    ///
+    /// One subscription, or one legacy session, may name 1024 resources, with 256 KiB of addresses in all.
     pub subscriptions: usize,
     /// How long a legacy client may take to answer what it is asked. Default: 10 min.
     ///
-    /// People take their time; a client that reports progress gets this much again.
+    /// The time begins anew when the client reports progress.
     pub ask_timeout: Duration,
-    /// How long it may take in all, whatever progress it reports. Default: 1 h.
+    /// How long a legacy client may take to answer in all, whatever progress it reports. Default: 1 h.
     pub ask_timeout_in_all: Duration,
-    /// How much time lies between two reports of progress of one call that are sent. Of those between only the last one
-    /// is kept, and precedes the next or the answer. Default: none, every report is sent.
+    /// The least time between two reports of progress of one call that are sent. Of the reports in between only the last
+    /// is kept; it is sent before the next one or the answer. Default: zero, every report is sent.
     pub progress_interval: Duration,
-    /// How many log messages of one call wait for a client that reads slowly; at least 1. Of more the oldest are left out,
-    /// and the client is told how many. Default: 256.
+    /// How many log messages of one call wait for a client that reads slowly; at least 1. Beyond that the oldest are
+    /// dropped, and the client is told how many. Default: 256.
     pub log_backlog: usize,
-    /// How long handlers may still answer after the end of input, or of a connection. Default: 1 s.
+    /// How long handlers may still answer after the end of input of stdio or [`lines`](crate::lines), and clean up after the
+    /// end of such a connection. Default: 1 s.
     pub grace: Duration,
 }
 
@@ -145,13 +148,13 @@ impl Builder {
         }
     }
 
-    /// Says who the server is, with more than a name and a version.
+    /// Describes the server by more than a name and a version, which it replaces.
     pub fn info(mut self, info: Implementation) -> Self {
         self.info = info;
         self
     }
 
-    /// Tells the client's model how to use the server.
+    /// Sets a text that tells the client's model how to use the server.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
         self
@@ -170,7 +173,7 @@ impl Builder {
         self
     }
 
-    /// Adds a family of resources. Of several that fit an address, the first one is asked.
+    /// Adds a family of resources. Of several that match an address, the one added first serves it.
     pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
         self.templates.push(Arc::new(template));
         self.methods.serve_resources();
@@ -184,7 +187,7 @@ impl Builder {
         self
     }
 
-    /// Completes arguments of prompts and of resource templates.
+    /// Sets the function that completes arguments of prompts and variables of resource templates.
     pub fn completion<F, Fut>(mut self, complete: F) -> Self
     where
         F: Fn(CompletionRequest, Context) -> Fut + Send + Sync + 'static,
@@ -200,9 +203,9 @@ impl Builder {
         self
     }
 
-    /// Says which lists may change while the server runs: clients are told when they do.
+    /// Names the lists that may change while the server runs: clients are told when they do.
     ///
-    /// What is named here is offered, even if there is nothing in it yet.
+    /// A list that is named here is offered even if it is empty.
     pub fn list_changed(mut self, lists: impl IntoIterator<Item = List>) -> Self {
         for list in lists {
             match list {
@@ -220,7 +223,7 @@ impl Builder {
         self
     }
 
-    /// Lets clients subscribe to resources, to be told by [`Server::resource_updated`]. Default: they cannot.
+    /// Lets clients subscribe to resources ([`Server::resource_updated`]). Default: they cannot.
     pub fn subscriptions(mut self) -> Self {
         self.subscriptions = true;
         self.methods.serve_resources();
@@ -230,9 +233,9 @@ impl Builder {
     /// Sets the keys that seal what clients carry from one round of questions to the next
     /// ([`Context::set_state`], and the answers of earlier rounds).
     ///
-    /// The first one seals, each of them opens. Several processes that serve the same clients need the same keys; to
-    /// change a key, put the new one first and leave the old one in for a state's lifetime. Each is to be at least 32
-    /// bytes that nobody guesses. Default: one random key, as long as the process runs.
+    /// The first key seals, and every key opens. Several processes that serve the same clients need the same keys. To
+    /// change a key, put the new one first and keep the old one for the lifetime of a state. A key is at least 32
+    /// secret, random bytes; [`build`](Self::build) refuses shorter ones. Default: one random key for each server.
     pub fn state_keys(mut self, keys: impl IntoIterator<Item = impl Into<Vec<u8>>>) -> Self {
         self.state_keys = keys.into_iter().map(Into::into).collect();
         self
@@ -244,61 +247,63 @@ impl Builder {
         self
     }
 
-    /// Offers log messages to clients: what [`Context::log`] is given goes nowhere without.
+    /// Offers log messages to clients. Without this, [`Context::log`] does nothing.
     ///
-    /// The protocol calls the feature deprecated from 2026-07-28 on, so it is off unless asked for.
+    /// The protocol deprecates the feature from 2026-07-28 on, so it is off by default.
     pub fn logging(mut self) -> Self {
         self.logging = true;
         self
     }
 
-    /// Sets the bounds.
+    /// Sets the limits.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Says how long clients may keep lists and resources (2026-07-28 on). Default: not at all.
+    /// Sets how long clients may keep lists and resources (from 2026-07-28 on). Default: not at all.
     pub fn cache(mut self, cache: Cache) -> Self {
         self.cache = cache;
         self
     }
 
-    /// Sets a deadline for every handler, tools with one of their own excepted.
+    /// Sets a deadline for every call, except calls of tools that have [their own](Tool::deadline).
     ///
-    /// Counted from the arrival of the request. When it passes, the signal of the call fires and the client is told; a
-    /// handler that ignores that runs to its end, and its result is thrown away. One that runs for twice as long is told of
-    /// in the log, at level `warn`.
+    /// It counts from the arrival of the request. When it passes, the signal of the call fires and the client is told; a
+    /// handler that ignores it runs to its end, and its result is discarded. One that runs for twice as long is logged at
+    /// level `warn`. [`build`](Self::build) refuses a deadline of zero.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Runs handlers on an executor of the application's, which has to be run; so do connections over HTTP that are served
-    /// by `http::serve` and `http::serve_on`.
+    /// Runs handlers on this executor, which the application has to run. Connections that are served by `http::serve` and
+    /// `http::serve_on` run on it, too.
     ///
-    /// By default handlers run within the future that serves them, on its thread. Those of an `http::Endpoint` that is
-    /// called by something else run on a thread of the crate's own, which the first of them starts.
+    /// By default handlers run within the future that serves them, on its thread. Those of an `http::Endpoint` that
+    /// something else calls run on a thread that the crate starts for the first of them.
     ///
-    /// The executor is not kept alive by the server: handlers that are left on it are dropped with it.
+    /// The server does not keep the executor alive: dropping the executor drops the handlers on it.
     ///
-    /// The type of the executor is what smol calls `smol::Executor`.
+    /// The type is `smol::Executor`.
     pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
         self.executor = Some(executor);
         self
     }
 
-    /// Runs a function around every call of a handler, be it of a tool, a resource, a prompt or a completion: before it,
-    /// after it, or instead of it.
+    /// Wraps a function around every call of a handler of a tool, a resource, a prompt or a completion: it runs before the
+    /// handler, after it, or instead of it.
     ///
-    /// The function gets the [`Context`] of the call and the rest of the call. It begins where the handler would, before
-    /// the arguments of a tool are looked at, and runs under the same signal and deadline. What it returns is what the
-    /// call comes to. Of several functions the first one that was added is the outermost. Lists, subscriptions and
-    /// the handshake have no handler, and pass it by.
+    /// The function gets the [`Context`] and the rest of the call. It begins where the handler would, before the arguments
+    /// of a tool are checked, and runs under the same signal and deadline. What it returns is the outcome of the call. Of
+    /// several functions the one added first is the outermost. Lists, subscriptions and the handshake have no handler, so
+    /// it does not run for them.
     ///
-    /// It is a future like a handler: it is not dropped when the client leaves, but it is when a grace has passed, and a
-    /// handler that asks its client by rounds ([`Context::elicit`]) runs anew in each round, with what is around it. What
-    /// must happen in any case belongs into a drop.
+    /// # Cancellation
+    ///
+    /// The future is treated like that of a handler. It is not dropped when the client leaves, but when a grace has passed,
+    /// and when the handler ends a round with a question ([`Context::elicit`]). What must happen in any case belongs in a
+    /// `Drop`.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -327,7 +332,7 @@ impl Builder {
     /// # let _ = builder;
     /// ```
     ///
-    /// Unset, it costs nothing. Set, a call costs two more allocations for each function, and one for its arguments.
+    /// Each function costs a call two allocations, and one for its arguments.
     pub fn around<F, Fut>(mut self, around: F) -> Self
     where
         F: Fn(Context, Next) -> Fut + Send + Sync + 'static,
@@ -338,19 +343,19 @@ impl Builder {
         self
     }
 
-    /// Is told of every unexpected failure of a handler, unless its request had been cancelled before.
+    /// Sets a function that is told of every unexpected failure of a handler, unless the signal of the call has fired by then.
     ///
-    /// It is called before the client is answered, where the handler ended, and must not block. If it panics, the log
-    /// says so, and nothing else comes of it.
+    /// It is called before the client is answered, on the thread on which the handler ended, and must not block. If it
+    /// panics, the panic is logged and has no other effect.
     pub fn on_error(mut self, on_error: impl Fn(&Failure<'_>) + Send + Sync + 'static) -> Self {
         self.hooks.on_error = Some(Box::new(on_error));
         self
     }
 
-    /// Is told once of every cancellation that a client sends.
+    /// Sets a function that is told once of every cancellation that a client sends.
     ///
     /// It is called where messages are read, after the signal of the request has fired, and must not block. If it
-    /// panics, the log says so, and nothing else comes of it.
+    /// panics, the panic is logged and has no other effect.
     pub fn on_cancelled(
         mut self,
         on_cancelled: impl Fn(&Cancelled<'_>) + Send + Sync + 'static,
@@ -359,10 +364,9 @@ impl Builder {
         self
     }
 
-    /// Is told of progress that legacy clients report on what they were asked.
+    /// Sets a function that is told of progress that legacy clients report on a question.
     ///
-    /// It is called where messages are read, and must not block. If it panics, the log says so, and nothing else comes
-    /// of it.
+    /// It is called where messages are read, and must not block. If it panics, the panic is logged and has no other effect.
     pub fn on_progress(
         mut self,
         on_progress: impl Fn(&Progressed<'_>) + Send + Sync + 'static,
@@ -376,7 +380,7 @@ impl Builder {
     /// # Errors
     ///
     /// Returns the first mistake in a definition; the message names the thing. Without
-    /// [`state_keys`](Self::state_keys) it may also be that the operating system has no random bytes.
+    /// [`state_keys`](Self::state_keys) it also fails if the operating system gives no random bytes.
     pub fn build(self) -> Result<Server, Error> {
         let limits = self.limits;
         limits.check()?;

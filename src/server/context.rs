@@ -19,15 +19,15 @@ use crate::signal::Signal;
 
 /// The request that a handler serves: its signal, its progress, and who asks.
 ///
-/// Cheap to clone, and allowed to outlive the request: once that has ended, what is said through it goes nowhere.
+/// Cheap to clone. It may outlive the request: after the end of that, nothing is sent through it.
 #[derive(Clone)]
 pub struct Context(pub(crate) Arc<Call>);
 
 impl Context {
     /// Returns the signal that fires when nobody waits for the answer any more.
     ///
-    /// It is the same whatever the protocol revision and the transport. The reason tells what happened:
-    /// [`Reason`](crate::signal::Reason). A handler may make it stricter: `cx.signal().any(Duration::from_secs(10))`.
+    /// It works alike in every protocol revision and transport. Its [`Reason`](crate::signal::Reason) tells what happened.
+    /// A handler can make it stricter: `cx.signal().any(Duration::from_secs(10))`.
     pub fn signal(&self) -> &Signal {
         &self.0.signal
     }
@@ -35,8 +35,9 @@ impl Context {
     /// Reports progress to a client that asked for it; otherwise does nothing, and formats nothing.
     ///
     /// The number has to rise from report to report; one that does not, or is not finite, is dropped. `total` is a
-    /// number or `None`; what is an `Option` already goes by `total.map(Amount::from)`. Nothing is sent after the answer, nor once the client does not want one. A client that reads
-    /// slowly gets the newest report instead of all. Never blocks. (MCP 2026-07-28, basic/patterns/progress)
+    /// number or `None`; pass an `Option` as `total.map(Amount::from)`. Nothing is sent after the answer, nor once the client
+    /// does not want an answer. A client that reads slowly gets the newest report instead of all. Never blocks.
+    /// (MCP 2026-07-28, basic/patterns/progress)
     pub fn progress(
         &self,
         progress: impl Into<Amount>,
@@ -64,12 +65,12 @@ impl Context {
         self.0.progress_token.as_ref()
     }
 
-    /// Sends a log message to the client, if it asked for messages of this level, and if the server offers them:
-    /// [`Builder::logging`](crate::Builder::logging).
+    /// Sends a log message to the client, if it asked for messages of this level and the server offers them
+    /// ([`Builder::logging`](crate::Builder::logging)).
     ///
-    /// The messages of a request precede its answer, on its own stream. They must hold no secrets. Never blocks: for a
-    /// client that reads slowly [`Limits::log_backlog`](crate::Limits::log_backlog) messages of a call wait; then the
-    /// oldest are left out, and a message in their place tells how many.
+    /// The messages of a request precede its answer, on the same stream. They must hold no secrets. Never blocks: for a
+    /// client that reads slowly, [`Limits::log_backlog`](crate::Limits::log_backlog) messages of a call wait; beyond that
+    /// the oldest are dropped, and a message in their place tells how many.
     /// (MCP 2026-07-28, server/utilities/logging)
     pub fn log(&self, level: LogLevel, data: impl Into<Value>) {
         let offered = self.0.peer.server.offers.logging;
@@ -80,24 +81,24 @@ impl Context {
         self.0.say_log(level, message);
     }
 
-    /// Lets go of the connection that carries the response: the client comes back for the rest.
+    /// Ends the stream that carries the response; the client comes back for the rest.
     ///
-    /// For calls that take long, under the one revision whose clients poll (2025-11-25), over HTTP with sessions and an
-    /// event store (`http::Endpoint::event_store`). The stream ends after what has been said so far, the handler
-    /// runs on, and what it says later is sent when the client asks for it by GET with `Last-Event-ID`. Everywhere else
-    /// it does nothing. The signal does not fire by it.
+    /// This is for long calls, under the one revision whose clients poll (2025-11-25), over HTTP with sessions and an
+    /// event store (`http::Endpoint::event_store`). Messages so far are sent, the handler runs on, and its later messages
+    /// are sent when the client asks for them by GET with `Last-Event-ID`. Everywhere else it does nothing. The signal
+    /// does not fire.
     pub fn release_stream(&self) {
         self.0.release();
     }
 
-    /// Returns the server that the handler belongs to: to change its lists, or to tell of a change.
+    /// Returns the server, to change its lists or to tell clients of a change.
     pub fn server(&self) -> Server {
         Server(self.0.peer.server.clone())
     }
 
-    /// Returns on whose behalf the request is made, if the transport has found out.
+    /// Returns on whose behalf the request is made.
     ///
-    /// Over HTTP that is what `http::Endpoint::authorize` decides; elsewhere there is none.
+    /// Over HTTP that is what `http::Endpoint::authorize` returned; elsewhere there is none.
     pub fn principal(&self) -> Option<&Principal> {
         self.0.principal.as_ref()
     }
@@ -123,7 +124,7 @@ impl Context {
         &self.0.id
     }
 
-    /// Returns what the client says it is. Not verified: for display and logs.
+    /// Returns the name and version that the client gives. Not verified: for display and logs.
     pub fn client_info(&self) -> Option<Implementation> {
         match era::is_modern(self.0.version) {
             true => serde_json::from_str(self.meta_members()?.client_info?.get()).ok(),

@@ -12,15 +12,16 @@ pub(super) type AnyError = Box<dyn StdError + Send + Sync>;
 
 /// The failure of a handler.
 ///
-/// Any [`std::error::Error`] becomes one by `?`. It is then *unexpected*: the client reads a generic text, the operator
-/// gets all of it. What the client, and the model behind it, should read is said by [`public`](Self::public).
+/// Any [`std::error::Error`] becomes one by `?`. It is then *unexpected*: the client reads a generic text, and the operator
+/// gets all of it. [`public`](Self::public) makes a text for the client and the model behind it.
 ///
-/// Like the error types of other crates that take everything by `?`, it does not implement [`std::error::Error`] itself.
+/// Like other error types that accept every error by `?`, it does not implement [`std::error::Error`] itself.
+///
 /// ```
 /// use smol_mcp::HandlerError;
 ///
 /// fn depth(text: &str) -> Result<u32, HandlerError> {
-///     let depth = text.parse()?; // unexpected: "Internal error" for the client
+///     let depth = text.parse()?; // unexpected: a client that called a tool reads "The tool failed."
 ///     if depth > 8 {
 ///         return Err(HandlerError::public(format!("'depth' must be at most 8; got {depth}.")));
 ///     }
@@ -31,9 +32,9 @@ pub(super) type AnyError = Box<dyn StdError + Send + Sync>;
 ///
 /// # Other errors
 ///
-/// A handler may as well return a `Result` of `Box<dyn Error + Send + Sync>`, or of whatever becomes that, as the errors
-/// of crates that collect all kinds do, and texts. All of it is unexpected, but for a `HandlerError` that has come there by
-/// `?`: that stays what it is.
+/// A handler may also return a `Result` whose error is a `Box<dyn Error + Send + Sync>`, or anything that converts into
+/// one: a text, or the error type of a crate such as anyhow. Such an error is unexpected, except that a `HandlerError`
+/// which became one by `?` stays what it is.
 ///
 /// ```
 /// use std::error::Error;
@@ -50,11 +51,11 @@ pub(super) type AnyError = Box<dyn StdError + Send + Sync>;
 /// # let _ = tool;
 /// ```
 ///
-/// In a function that returns `HandlerError`, a boxed error goes by `.map_err(HandlerError::unexpected)?`: the compiler
-/// cannot know that a box is no error type itself. An error that is not `Sync` has to be told as text,
+/// In a function that returns `HandlerError`, convert a boxed error with `.map_err(HandlerError::unexpected)?`: `?` alone
+/// does not take it, since a box is not itself an error type. Convert an error that is not `Sync` to text with
 /// `.map_err(|err| HandlerError::unexpected(err.to_string()))?`: this type is `Sync`, so that futures which hold one
 /// stay `Send`.
-#[must_use = "a failure is none until it is returned"]
+#[must_use = "a failure does nothing until it is returned"]
 pub struct HandlerError(pub(crate) Box<Kind>);
 
 pub(crate) enum Kind {
@@ -73,8 +74,8 @@ pub(crate) enum Kind {
 impl HandlerError {
     /// Creates a failure whose text the client reads.
     ///
-    /// Of a tool it is a result with `isError`, which the model reads; of anything else an error -32603 with this text. For
-    /// another code see [`rpc`](Self::rpc): the error for an argument of a prompt that will not do is
+    /// A tool answers with a result with `isError`, which the model reads; anything else answers with an error -32603 with
+    /// this text. For another code see [`rpc`](Self::rpc): a wrong argument of a prompt is
     /// `HandlerError::rpc(RpcError::invalid_params("…"))`.
     pub fn public(text: impl Into<String>) -> Self {
         Self(Box::new(Kind::Public(text.into())))
@@ -82,13 +83,13 @@ impl HandlerError {
 
     /// Creates a failure that answers the request with a JSON-RPC error instead of a result.
     ///
-    /// Codes of an author's own lie outside of -32768 to -32000. There, one that is not a handler's to raise becomes
-    /// -32603, as does -32021 unless its data has `requiredCapabilities`, an object.
+    /// Codes of an application lie outside -32768 to -32000 (JSON-RPC 2.0, section 5.1). Within that range, a code that
+    /// handlers may not use becomes -32603; so does -32021 unless its data has an object `requiredCapabilities`.
     pub fn rpc(error: RpcError) -> Self {
         Self(Box::new(Kind::Rpc(error)))
     }
 
-    /// Creates a failure that the client is told nothing of.
+    /// Creates an unexpected failure: the client reads a generic text.
     pub fn unexpected(error: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self(Box::new(Kind::Unexpected(error.into())))
     }
@@ -123,10 +124,9 @@ impl HandlerError {
         matches!(*self.0, Kind::Public(_) | Kind::Rpc(_) | Kind::NotFound)
     }
 
-    /// Returns why the signal fired by which the handler ended, if that is how it ended.
+    /// Returns the reason of the signal that ended the handler, if one did.
     ///
-    /// An [`Aborted`] is found behind an error of the author's own as well, as one of its
-    /// [sources](std::error::Error::source).
+    /// The [`Aborted`] may also be a [source](std::error::Error::source) of another error.
     pub fn reason(&self) -> Option<&Reason> {
         match &*self.0 {
             Kind::Unexpected(error) => find::<Aborted>(&**error).map(Aborted::reason),

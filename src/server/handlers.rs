@@ -15,14 +15,14 @@ use crate::era::Reply;
 use crate::protocol::jsonrpc::{string_end, without_position};
 use crate::protocol::{Content, ToolResult};
 
-/// Functions that have the form of a handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
+/// Functions in the form of a handler of a tool: `async fn(Input)` and `async fn(Input, Context)`.
 ///
-/// `Marker` tells the two apart for the compiler; it is never named. The trait asks for the form alone. What a handler takes and
-/// yields is asked for by [`Tool::new`](crate::Tool::new), so that the compiler names the one thing that does not fit.
+/// `Marker` tells the two forms apart for the compiler; it is never named. The trait demands the form alone.
+/// [`Tool::new`](crate::Tool::new) has bounds on the input and the output, so that the compiler names what does not fit.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no handler of a tool",
-    label = "no function of an input, or of an input and a `Context`",
-    note = "a handler is `async fn(Input)` or `async fn(Input, Context)`, or a closure of that form that can be called often",
+    message = "`{Self}` is not a handler of a tool",
+    label = "not a function of an input, or of an input and a `Context`",
+    note = "a handler is `async fn(Input)` or `async fn(Input, Context)`, or a closure of that form that can be called more than once",
     note = "both are taken by value and in this order; a tool without input takes `NoInput`"
 )]
 pub trait ToolFn<Marker> {
@@ -194,7 +194,7 @@ fn whole(token: &str) -> Option<i64> {
     (float.fract() == 0.0 && float.abs() <= MOST).then_some(float as i64)
 }
 
-/// The input of a tool that takes none. Arguments are ignored.
+/// The input of a tool that takes no arguments. Those that a client sends are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoInput;
 
@@ -220,8 +220,8 @@ impl schemars::JsonSchema for NoInput {
 /// What a handler of a tool may return.
 ///
 /// Text, [`Content`], [`Structured`] data, a whole [`ToolResult`], nothing, or a `Result` of these. An `Err` that is a
-/// [`std::error::Error`], a boxed one, or a text is unexpected and stays with the operator; [`HandlerError::public`] is
-/// read by the model.
+/// [`std::error::Error`], a boxed one, or a text is unexpected, and only the operator reads it; the model reads that of
+/// [`HandlerError::public`].
 #[diagnostic::on_unimplemented(
     message = "a handler of a tool cannot return `{Self}`",
     label = "its future yields `{Self}`",
@@ -279,7 +279,7 @@ impl<T: IntoToolResult, E: Into<AnyError>> IntoToolResult for Result<T, E> {
     }
 }
 
-/// Data as the result of a tool: `structuredContent`, and the same as text for clients that read only that.
+/// Data as the result of a tool: as `structuredContent`, and as text for clients that read only text.
 ///
 /// ```
 /// use serde::Serialize;
@@ -293,7 +293,7 @@ impl<T: IntoToolResult, E: Into<AnyError>> IntoToolResult for Result<T, E> {
 /// }
 ///
 /// let weather = Tool::new("weather", async |_: NoInput| Structured(Weather { degrees: 21 }));
-/// // With the feature `schemars`, `output_type::<Weather>()` does this; with `validate`, `output_schema` has it checked.
+/// // With the feature `schemars`, `output_type::<Weather>()` does this; with `validate`, `output_schema` checks it, too.
 /// let weather = weather.output_schema_unchecked(json!({
 ///     "type": "object",
 ///     "properties": { "degrees": { "type": "integer" } },

@@ -39,7 +39,7 @@ pub struct Failure<'a> {
     pub request_id: &'a Id,
     /// The protocol revision that the request fell under.
     pub protocol_version: Version,
-    /// How long the handler ran.
+    /// The time since the request arrived.
     pub elapsed: Duration,
     /// What it failed with.
     pub error: &'a HandlerError,
@@ -49,7 +49,7 @@ pub struct Failure<'a> {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Cancelled<'a> {
-    /// The id of the request that nobody waits for any more.
+    /// The id of the request that the client does not want any more.
     pub request_id: &'a Id,
     /// Why, in the client's words: untrusted, and at most 256 characters.
     pub reason: Option<&'a str>,
@@ -57,7 +57,7 @@ pub struct Cancelled<'a> {
     pub aborted: bool,
 }
 
-/// Progress that a client reports on what it was asked (before 2026-07-28).
+/// Progress that a client reports on a question (before 2026-07-28).
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Progressed<'a> {
@@ -71,7 +71,7 @@ pub struct Progressed<'a> {
     pub progress: f64,
     /// How far it has to go, if the client knows.
     pub total: Option<f64>,
-    /// What the client says of it: untrusted.
+    /// A text of the client: untrusted.
     pub message: Option<&'a str>,
 }
 
@@ -121,6 +121,6 @@ impl Inner {
 pub(super) fn tell(told: &dyn Fn()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(told)) {
         let text = text_of(&*panic);
-        log::error!("what tells of a call panicked: {text}");
+        log::error!("a hook panicked: {text}");
     }
 }

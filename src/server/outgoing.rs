@@ -146,7 +146,7 @@ impl Outgoing {
             .as_i64()
             .and_then(|id| self.waiting().remove(id));
         let Some(slot) = slot else {
-            return log::debug!("a response to nothing: {}", response.id);
+            return log::debug!("a response to no request: {}", response.id);
         };
         slot.answered(response);
     }

@@ -4,10 +4,10 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// The one on whose behalf a request is made, as the application has found out from its credentials.
+/// The party on whose behalf a request is made, as the application found out from its credentials.
 ///
-/// Cheap to clone. Two principals with the same id are the same: a legacy session, or a state that a client carries, is
-/// served to the one that it began with alone.
+/// Cheap to clone. Two principals with the same id are the same: a legacy session, and a state that a client carries, are
+/// served only to the principal that they began with.
 ///
 /// # Examples
 ///
@@ -27,7 +27,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Makes a principal of a name that no other has: that of the user, with that of who issued it if there are several.
+    /// Makes a principal with a unique id: the name of the user, together with its issuer if there are several issuers.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self {
             id: id.into(),
@@ -35,19 +35,19 @@ impl Principal {
         }
     }
 
-    /// Adds what handlers want to know beside the name: scopes, claims, a tenant.
+    /// Adds details for handlers: scopes, claims, a tenant. They replace earlier ones.
     #[must_use]
     pub fn with_details(mut self, details: impl Any + Send + Sync) -> Self {
         self.details = Some(Arc::new(details));
         self
     }
 
-    /// Returns the name.
+    /// Returns the id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Returns what was added, if it is of this type.
+    /// Returns the details, if they are of this type.
     pub fn details<T: Any>(&self) -> Option<&T> {
         self.details.as_deref()?.downcast_ref()
     }

@@ -34,9 +34,9 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// Defines a prompt by what clients are told of it and by how it is filled.
+    /// Defines a prompt by what clients are told of it and by the function that fills it.
     ///
-    /// Arguments that the definition calls required are there when the handler runs.
+    /// A request without a required argument is refused before the handler runs.
     pub fn new<F, Fut>(info: PromptInfo, handler: F) -> Self
     where
         F: Fn(Arguments, Context) -> Fut + Send + Sync + 'static,
@@ -121,7 +121,7 @@ impl fmt::Debug for Prompt {
 #[diagnostic::on_unimplemented(
     message = "a handler of a prompt cannot return `{Self}`",
     label = "its future yields `{Self}`",
-    note = "`PromptResult`, `PromptMessage`, several of them, or a `Result` of these can be returned"
+    note = "`PromptResult`, `PromptMessage`, a `Vec` of them, or a `Result` of these can be returned"
 )]
 pub trait IntoPromptResult {
     /// Makes the result.

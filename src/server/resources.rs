@@ -26,7 +26,7 @@ type Read = Box<dyn Fn(String, Variables, Context) -> Work + Send + Sync>;
 /// Variables of the query and the fragment are there if the address has them, all others in any case.
 pub type Variables = BTreeMap<String, String>;
 
-/// One resource with an address of its own.
+/// One resource at one address.
 ///
 /// ```
 /// use smol_mcp::Resource;
@@ -64,7 +64,7 @@ pub struct ResourceTemplate {
 }
 
 impl Resource {
-    /// Defines a resource by what clients are told of it and by how its contents are read.
+    /// Defines a resource by what clients are told of it and by the function that reads it, which gets the address.
     pub fn new<F, Fut>(info: ResourceInfo, read: F) -> Self
     where
         F: Fn(String, Context) -> Fut + Send + Sync + 'static,
@@ -82,11 +82,12 @@ impl Resource {
 }
 
 impl ResourceTemplate {
-    /// Defines a family of resources by what clients are told of it and by how one of them is read.
+    /// Defines a family of resources by what clients are told of it and by the function that reads one of them, which gets
+    /// its address and the variables in it.
     ///
     /// # Errors
     ///
-    /// Returns an error if the pattern is no URI template that can be matched; the message says where.
+    /// Returns an error if the pattern is not a [URI template that can be matched](crate::protocol::UriTemplate).
     pub fn new<F, Fut>(info: ResourceTemplateInfo, read: F) -> Result<Self, Error>
     where
         F: Fn(String, Variables, Context) -> Fut + Send + Sync + 'static,
@@ -185,11 +186,11 @@ impl fmt::Debug for ResourceTemplate {
 
 /// What reading a resource may yield: contents, several contents, a whole [`ReadResult`], or a `Result` of these.
 ///
-/// `Option` of these says that the resource does not exist.
+/// It may also be an `Option` of these: `None` says that the resource does not exist.
 #[diagnostic::on_unimplemented(
     message = "reading a resource cannot yield `{Self}`",
     label = "its future yields `{Self}`",
-    note = "`ResourceContents`, several of them, `ReadResult`, or an `Option` or a `Result` of these can be returned"
+    note = "`ResourceContents`, a `Vec` of them, `ReadResult`, or an `Option` or a `Result` of these can be returned"
 )]
 pub trait IntoReadResult {
     /// Makes the result.

@@ -82,7 +82,7 @@ type Beginning = fn(&Arc<Tool>, &str, Context) -> Work;
 
 type Handle = dyn Fn(&str, Context) -> Work + Send + Sync;
 
-/// A check of the author's own, run before the handler.
+/// A check by the author, run before the handler.
 type Check = dyn Fn(Value, Context) -> CheckFuture + Send + Sync;
 type CheckFuture = Pin<Box<dyn Future<Output = Result<(), HandlerError>> + Send>>;
 
@@ -95,11 +95,12 @@ impl ToolHandler {
 impl Tool {
     /// Defines a tool that takes any JSON object until [`input_schema`](Self::input_schema) says more.
     ///
-    /// The name is to be 1 to 128 letters, digits, `_`, `-` and `.`; registration refuses others.
+    /// The name has 1 to 128 ASCII letters, digits, `_`, `-` and `.` (MCP 2026-07-28, server/tools); registration refuses
+    /// others.
     ///
-    /// The handler is an async function of its input, or of its input and the [`Context`]. The input is anything that
-    /// deserialises without borrowing ([`NoInput`](crate::NoInput) for none), the output is [`IntoToolResult`], and the future is
-    /// `Send`.
+    /// The handler is an async function of its input, or of its input and the [`Context`]. The input is any type that
+    /// deserialises without borrowing ([`NoInput`](crate::NoInput) for none), the output is [`IntoToolResult`], and the
+    /// future is `Send`.
     pub fn new<Marker, Handler>(name: impl Into<String>, handler: Handler) -> Self
     where
         Handler: ToolFn<Marker> + Send + Sync + 'static,
@@ -123,11 +124,14 @@ impl Tool {
         Self::new(name, handler).input_schema(schema.into())
     }
 
-    /// Defines a tool whose handler blocks: it runs on a thread of the `blocking` pool.
+    /// Defines a tool whose handler is a function that blocks: it runs on a thread of the `blocking` pool.
     ///
-    /// Nothing stops a thread from outside. The function asks its signal between the steps of its work
-    /// ([`check`](crate::Signal::check)), and waits by it ([`sleep_blocking`](crate::Signal::sleep_blocking)). A call that
-    /// is cancelled while all threads of the pool are busy never starts it.
+    /// # Cancellation
+    ///
+    /// Nothing stops a thread from outside, not even dropping the call. The function has to
+    /// [`check`](crate::Signal::check) its signal between steps, and to pause with
+    /// [`sleep_blocking`](crate::Signal::sleep_blocking). If the call is cancelled while all threads of the pool are busy,
+    /// the function never starts.
     ///
     /// ```
     /// use serde::Deserialize;
@@ -186,17 +190,18 @@ impl Tool {
         self
     }
 
-    /// Sets the name that people are shown.
+    /// Sets the name shown to people.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.info.title = Some(title.into());
         self
     }
 
-    /// Sets the JSON Schema of the input: that of an object, or of several objects of which the input is one (`oneOf`,
-    /// `anyOf`), as it is for an enum. `"type": "object"`, which the protocol wants at the root, is added there.
+    /// Sets the JSON Schema of the input: that of one object, or `oneOf` or `anyOf` several objects, as an enum has.
+    /// `"type": "object"`, which the protocol demands at the root, is added to the latter.
     ///
-    /// With the feature `validate` the schema itself is checked at registration, the arguments of every call are held against it,
-    /// and the model is told where they do not fit. Without it, what the type of the input does not refuse is for the handler to check.
+    /// With the feature `validate`, registration checks the schema itself and refuses external references. The arguments of
+    /// every call are checked against it, and the model is told where they do not fit. Without the feature, the handler has
+    /// to check what the type of its input lets pass.
     pub fn input_schema(mut self, schema: Value) -> Self {
         let schema = variants::rooted(schema).unwrap_or_else(|mistake| {
             self.mistake(mistake);
@@ -213,8 +218,9 @@ impl Tool {
 
     /// Sets the JSON Schema of the structured result.
     ///
-    /// With the feature `validate` every result is held against it before it leaves; one that does not fit is a failure
-    /// of the tool. Without the feature registration refuses such a tool: nobody would check what the schema promises.
+    /// With the feature `validate`, every result without `isError` is checked against it; one that does not fit, or has no
+    /// structured content, is an unexpected failure. Without the feature, registration refuses the tool, since nothing
+    /// would check what the schema promises.
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.output = self.compile("output", &schema);
         if cfg!(not(feature = "validate")) {
@@ -226,14 +232,14 @@ impl Tool {
         self
     }
 
-    /// Sets the JSON Schema of the structured result, which the author vouches for.
+    /// Sets the JSON Schema of the structured result without checking results against it.
     pub fn output_schema_unchecked(mut self, schema: Value) -> Self {
         self.info.output_schema = Some(schema);
         self
     }
 
-    /// Sets the JSON Schema of the structured result from the type that the handler returns as
-    /// [`Structured`](crate::Structured).
+    /// Derives the JSON Schema of the structured result from the type that the handler returns as
+    /// [`Structured`](crate::Structured). Results are not checked against it.
     #[cfg(feature = "schemars")]
     #[cfg_attr(docsrs, doc(cfg(feature = "schemars")))]
     pub fn output_type<T: schemars::JsonSchema>(self) -> Self {
@@ -259,17 +265,16 @@ impl Tool {
         self.mistake.get_or_insert(mistake.into());
     }
 
-    /// Refuses arguments that the input schema does not name, and tells the model which.
+    /// Refuses arguments that the input schema does not name, and tells the model the first of them.
     pub fn strict(mut self) -> Self {
         self.strict = Some(Self::refuse_unknown);
         self
     }
 
-    /// Checks the arguments before the handler begins, with whatever has to be awaited for that.
+    /// Runs an asynchronous check of the arguments before the handler begins.
     ///
-    /// The arguments are those of the call as JSON, held against the input schema with the feature `validate`, and
-    /// otherwise as the client sent them. An error ends the call like an error of the handler. A call that is cancelled
-    /// meanwhile never starts its handler.
+    /// The arguments are the JSON of the call; with the feature `validate` they fit the input schema. An error ends the call
+    /// like an error of the handler. If the signal fires during the check, the handler never starts.
     ///
     /// ```
     /// use smol_mcp::{Context, HandlerError, NoInput, Tool};
@@ -297,19 +302,20 @@ impl Tool {
         self
     }
 
-    /// Drops the handler's future when its signal fires, instead of leaving the end to the handler.
+    /// Drops the future of the handler when its signal fires, at whichever `.await` it is.
     ///
-    /// For handlers that hold nothing which a drop in the middle would leave half done. A [blocking](Self::blocking)
-    /// function cannot be dropped: it runs on, and its result is thrown away.
+    /// It is for handlers that leave nothing half done then. A [blocking](Self::blocking) function cannot be dropped: it
+    /// runs on, and its result is discarded.
     pub fn drop_on_abort(mut self) -> Self {
         self.ending = Some(|work, cx| Box::pin(async move { cx.signal().run(work).await? }));
         self
     }
 
-    /// Sets how long a call may take, counted from the arrival of the request.
+    /// Sets how long a call may take, counted from the arrival of the request; it overrides
+    /// [`Builder::deadline`](crate::Builder::deadline). Registration refuses zero.
     ///
-    /// When the deadline passes, the call's signal fires and the client is told; a handler that ignores that runs to
-    /// its end, and its result is thrown away. One that runs for twice as long is told of in the log, at level `warn`.
+    /// When the deadline passes, the signal of the call fires and the client is told; a handler that ignores it runs to
+    /// its end, and its result is discarded. One that runs for twice as long is logged at level `warn`.
     pub fn deadline(mut self, deadline: Duration) -> Self {
         if deadline.is_zero() {
             self.mistake("a deadline of zero leaves no time");
@@ -330,7 +336,7 @@ impl Tool {
         self
     }
 
-    /// Sets metadata of the author's own, under [keys](crate::protocol#metadata) of the author's own.
+    /// Sets metadata. Registration refuses invalid [keys](crate::protocol#metadata).
     pub fn meta(mut self, meta: Map<String, Value>) -> Self {
         self.info.meta = meta;
         self

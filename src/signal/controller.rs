@@ -9,8 +9,8 @@ use super::{Reason, Signal};
 
 /// The right to fire a [`Signal`].
 ///
-/// Clones fire the same signal. Dropping a controller fires nothing, also if it is the last one: its signal then never
-/// fires. Whoever wants the signal to fire on the way out uses [`abort_on_drop`](Self::abort_on_drop).
+/// Clones fire the same signal. Dropping a controller fires nothing; after the last one is dropped, the signal never fires.
+/// To fire the signal on drop, use [`abort_on_drop`](Self::abort_on_drop).
 ///
 /// # Examples
 ///
@@ -42,8 +42,8 @@ impl Controller {
         }
     }
 
-    /// Makes a controller of a new signal below another: the signal returned fires when this controller says so, and
-    /// also whenever `parent` fires. The parent notices nothing of it.
+    /// Makes a controller below another signal: the signal that is returned fires with this controller, and also with
+    /// `parent`. The parent is not affected.
     ///
     /// Make one for a scope, not for every call: checking a signal costs more the more sources it has.
     ///
@@ -72,13 +72,13 @@ impl Controller {
 
     /// Fires the signal. Returns `true` if this call decided the reason, `false` if another was first.
     ///
-    /// When it returns, the signal is aborted in either case, and the wakers of everybody who waited have been called.
+    /// When it returns, the signal has fired in either case, and the wakers of all waiters have been called.
     /// It may be called anywhere: in a destructor, in a waker, inside [`Signal::run`].
     ///
     /// # Blocking
     ///
-    /// The wakers run on this thread, and other threads that come to wait for the same signal or give a wait up may have to
-    /// wait for that. So a waker must not block on such a thread; those of executors do not block.
+    /// The wakers run on this thread, and other threads that begin or give up a wait for the same signal may have to wait
+    /// until they have run. So a waker must not block on such a thread; those of executors do not block.
     ///
     /// # Panics
     ///
@@ -124,7 +124,7 @@ impl fmt::Debug for Controller {
     }
 }
 
-/// A guard that fires a signal when it is dropped, also by a panic.
+/// A guard that fires a signal when it is dropped, also during a panic.
 ///
 /// # Examples
 ///

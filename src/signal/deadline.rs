@@ -32,7 +32,7 @@ impl Deadline {
         label: None,
     };
 
-    /// Makes a deadline that passes `duration` after this call; never, if that is too far away to be counted.
+    /// Makes a deadline that passes `duration` after this call; never, if that is too long to count.
     pub fn after(duration: Duration) -> Self {
         Self {
             at: clock::after(clock::now(), duration),

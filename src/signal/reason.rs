@@ -23,19 +23,19 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The client asked for it, with its text if it gave one.
+    /// The client cancelled the call, with its text if it gave one.
     ///
-    /// The text is the client's and not to be trusted; [`Reason::cancelled`] caps it. `Display` escapes it.
+    /// The text comes from the client: do not trust it. [`Reason::cancelled`] cuts it, and `Display` escapes it.
     Cancelled(Option<Arc<str>>),
-    /// The response stream of this request was closed by the client.
+    /// The client hung up: it closed the connection or stream of the response.
     Disconnected,
-    /// The connection ended.
+    /// The input, the connection or the session ended.
     Closed,
-    /// This server closes.
+    /// The server closes.
     ServerClosed,
-    /// A deadline passed; which one, if it was [named](super::Deadline::named).
+    /// A deadline passed, with its name if it was [named](super::Deadline::named).
     Deadline(Option<&'static str>),
-    /// The application's own reason.
+    /// A reason of the application.
     Application(Arc<dyn Error + Send + Sync>),
 }
 
@@ -61,7 +61,7 @@ impl Reason {
         Self::Cancelled(Some(text[..end].into()))
     }
 
-    /// Makes a reason of the application's own error.
+    /// Makes a reason from an error of the application.
     ///
     /// # Examples
     ///
@@ -92,9 +92,9 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The error of work that was given up because its [`Signal`](super::Signal) fired.
+/// The error of work that stopped because its [`Signal`](super::Signal) fired.
 ///
-/// `Display` shows the reason, with that of the application's own error.
+/// `Display` shows the reason.
 ///
 /// # Examples
 ///

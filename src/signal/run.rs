@@ -12,12 +12,16 @@ use super::{Aborted, Wait};
 pin_project! {
     /// The future of [`Signal::run`](super::Signal::run).
     ///
-    /// It owns a clone of the signal. Polled again after `Ok` it panics; after `Err`, it gives the error again.
+    /// It owns a clone of the signal. Polled again after `Err`, it returns the error again.
+    ///
+    /// # Panics
+    ///
+    /// If it is polled again after `Ok`.
     ///
     /// # Cancellation
     ///
-    /// Dropping it drops the future that it runs, and leaves nothing of itself with the signal. What that future had done
-    /// already stays done: `run` is as safe to cancel as the future in it.
+    /// Dropping it drops the future inside, and leaves nothing behind with the signal. What that future had done already
+    /// stays done: `run` is as cancel-safe as the future inside.
     #[must_use = "futures do nothing unless polled or awaited"]
     pub struct Run<F> {
         // Before the wait, so that it is also dropped before.
@@ -74,12 +78,12 @@ impl<F> fmt::Debug for Run<F> {
 pin_project! {
     /// The stream of [`Signal::until`](super::Signal::until).
     ///
-    /// It owns a clone of the signal. It gives the items as `Ok`, one `Err` if the signal fires, then `None` for ever.
+    /// It owns a clone of the signal. It yields the items as `Ok`, one `Err` if the signal fires, then `None` for ever.
     ///
     /// # Cancellation
     ///
-    /// Dropping it drops the stream that it runs, and leaves nothing of itself with the signal. Dropping the future of one
-    /// `next` loses no item if that of the inner stream does not.
+    /// Dropping it drops the stream inside, and leaves nothing behind with the signal. Dropping the future of one `next`
+    /// loses no item if that of the inner stream does not.
     #[must_use = "streams do nothing unless polled"]
     pub struct Until<S> {
         #[pin]

@@ -12,11 +12,11 @@ use super::{Reason, Signal};
 
 /// The future of [`Signal::aborted`]: resolves to the reason when the signal fires.
 ///
-/// It owns a clone of the signal. Polled again after that, it gives the same reason again.
+/// It owns a clone of the signal. Polled again after that, it returns the same reason again.
 ///
 /// # Cancellation
 ///
-/// Dropping it gives its places among the waiters up, and its deadline; nothing of it stays behind.
+/// Dropping it gives up its places among the waiters, and its deadline; nothing stays behind.
 #[must_use = "futures do nothing unless polled or awaited"]
 pub struct Wait {
     signal: Signal,

@@ -11,7 +11,7 @@ use crate::protocol::RpcError;
 
 /// A request that a [`Client`](super::Client) has begun.
 ///
-/// Dropping it does nothing: the request runs on. Its methods panic when those of the client do.
+/// Dropping it does nothing: the request runs on. Its methods panic in the cases in which those of the client do.
 pub struct Running {
     pub(super) id: i64,
     pub(super) wire: Arc<Wire>,
@@ -72,7 +72,7 @@ impl Running {
         async move { self.wire.answer(at, self.id).await }
     }
 
-    /// Tells the server that the client does not want the answer any more.
+    /// Cancels the request: sends `notifications/cancelled`.
     #[track_caller]
     pub fn cancel(&self, reason: &str) -> impl Future<Output = ()> {
         let at = Location::caller();

@@ -129,10 +129,11 @@ fn address(uri: &Uri, headers: &HeaderMap) -> String {
     ["http://", host, path].concat()
 }
 
-/// Takes a request out of an app.
+/// Takes a request out of an app. Of a body that is longer than `most` bytes one byte more is read: enough to refuse it.
 pub(super) async fn request_out(
     request: &mut types::Request,
     original: Option<Original>,
+    most: usize,
 ) -> Result<Request<Vec<u8>>, types::StatusCode> {
     // Before the body is taken: that changes the headers.
     let (method, uri, headers) = match original {
@@ -150,23 +151,17 @@ pub(super) async fn request_out(
     // Room for one byte more, by which the end is seen.
     let mut body = Vec::with_capacity(length + 1);
     // tide's stock listener would read without an end.
-    let mut limited = taken.into_reader().take(BODY + 1);
+    let mut limited = taken.into_reader().take((most as u64).saturating_add(1));
     limited
         .read_to_end(&mut body)
         .await
         .map_err(|_| types::StatusCode::BadRequest)?;
-    if body.len() as u64 > BODY {
-        return Err(types::StatusCode::PayloadTooLarge);
-    }
     let mut translated = Request::new(body);
     *translated.method_mut() = method;
     *translated.uri_mut() = uri;
     *translated.headers_mut() = headers;
     Ok(translated)
 }
-
-/// The most that is read of a body. The endpoint has its own limit below it.
-const BODY: u64 = 256 * 1024 * 1024;
 
 /// Takes out the names and values.
 fn take(from: &types::Headers) -> HeaderMap {

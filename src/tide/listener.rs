@@ -1,4 +1,4 @@
-//! A listener of tide's that is ours.
+//! A listener for tide apps that notices hang-ups.
 
 use std::fmt;
 use std::io;
@@ -20,11 +20,11 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Ends when `server` is [closed](Server::close): answers leave within its grace, then connections are dropped. Only one
-    /// server can be named; of several calls the last counts. For an app with several see [the end](super#the-end).
+    /// Ends the listener when `server` is [closed](Server::close): answers are sent within the grace, then connections are
+    /// dropped. Only one server can be named; the last call counts. For an app with several see [the end](super#the-end).
     ///
-    /// A tide app may hold more than the server, so that it does not end with it by itself. Connections run on the
-    /// executor of the server then, if it was given one and [`Options::executor`](http::Options::executor) names no other.
+    /// Connections then run on the executor of the server, if it was given one and
+    /// [`Options::executor`](http::Options::executor) names no other.
     pub fn closes_with(mut self, server: &Server) -> Self {
         self.server = Some(server.clone());
         self

@@ -262,7 +262,7 @@ fn a_running_server_refuses_the_same_mistakes() {
     );
     refused(
         server.add_resource(resource("memo:x")),
-        "resource \"memo:x\": the server was built without any, and without `list_changed` for them",
+        "resource \"memo:x\": the server was built without resources, and without `list_changed` for them",
     );
 }
 

@@ -20,11 +20,11 @@ fn assert_refused(args: &[&str], line: &str) {
 fn mistakes_get_one_line_and_exit_2() {
     assert_refused(
         &["--frob"],
-        r#"everything: unknown argument "--frob" (--help tells those there are)"#,
+        r#"everything: unknown argument "--frob" (--help lists the arguments)"#,
     );
     assert_refused(
         &["here"],
-        r#"everything: unknown argument "here" (--help tells those there are)"#,
+        r#"everything: unknown argument "here" (--help lists the arguments)"#,
     );
     assert_refused(
         &["--listen"],

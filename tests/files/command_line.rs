@@ -18,7 +18,7 @@ fn assert_refused(args: &[&str], line: &str) {
 fn mistakes_get_one_line_and_exit_2() {
     assert_refused(
         &["--frob"],
-        r#"files: unknown flag "--frob" (--help tells those there are)"#,
+        r#"files: unknown flag "--frob" (--help lists the flags)"#,
     );
     assert_refused(
         &["/no/such/dir"],
@@ -30,7 +30,7 @@ fn mistakes_get_one_line_and_exit_2() {
     );
     assert_refused(
         &["a", "b"],
-        r#"files: one directory is served, "b" is a second one"#,
+        r#"files: only one directory can be served; "b" is a second one"#,
     );
     assert_refused(
         &["--listen"],

@@ -1,10 +1,16 @@
 //! A tide app around the endpoint, on our listener.
 
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{self, Poll};
+
 use async_channel::Sender;
-use smol::io::{AsyncReadExt, AsyncWriteExt};
-use smol_mcp::Signal;
+use smol::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use smol_mcp::http::Listener;
 use smol_mcp::signal::Reason;
+use smol_mcp::{Limits, Signal};
 
 use crate::common::*;
 
@@ -149,4 +155,40 @@ fn a_listener_that_closes_with_the_server_answers_within_the_grace_and_ends() {
         bounded("the close", closing).await;
         bounded("the end of the app", serving).await.unwrap();
     });
+}
+
+/// A body without an end, which counts what is read of it.
+struct Endless(Arc<AtomicUsize>);
+
+impl AsyncRead for Endless {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut task::Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        buffer.fill(b' ');
+        self.0.fetch_add(buffer.len(), Ordering::Relaxed);
+        Poll::Ready(Ok(buffer.len()))
+    }
+}
+
+#[test]
+fn behind_any_listener_of_tide_no_more_of_a_body_is_read_than_a_message_may_be_long() {
+    let stage = Stage::with(|builder| {
+        let mut limits = Limits::default();
+        limits.message_bytes = 100_000;
+        builder.limits(limits)
+    });
+    let mut app = tide::with_state(());
+    app.at("/mcp").all(smol_mcp::tide::endpoint(&stage.server));
+    let read = Arc::default();
+    let body = BufReader::new(Endless(Arc::clone(&read)));
+    let mut request = tide::http::Request::new(tide::http::Method::Post, "http://localhost/mcp");
+    request.insert_header("content-type", "application/json");
+    request.set_body(tide::http::Body::from_reader(body, None));
+    // An app that is asked like this is one behind a listener which is not ours.
+    let response: tide::http::Response = smol::block_on(app.respond(request)).unwrap();
+    assert_eq!(response.status(), tide::StatusCode::PayloadTooLarge);
+    let read = read.load(Ordering::Relaxed);
+    assert!(read < 200_000, "{read} bytes were read");
 }

@@ -160,7 +160,7 @@ fn responses_and_notifications_are_accepted_without_a_body_or_refused() {
                 "4 response without one",
                 Req::post(RESPONSE),
                 400,
-                error("", -32600, "Invalid request: a response to nothing"),
+                error("", -32600, "Invalid request: a response to no request"),
             ),
             (
                 "10 modern notification",
@@ -428,7 +428,7 @@ fn without_sessions_each_request_stands_for_itself() {
                 "response",
                 Req::post(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
                 400,
-                error("", -32600, "Invalid request: a response to nothing"),
+                error("", -32600, "Invalid request: a response to no request"),
             ),
         ];
         check(serving, &rows).await;

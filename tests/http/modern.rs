@@ -112,7 +112,7 @@ fn what_is_no_request_is_a_400_with_the_code_of_its_defect() {
         shape(
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
             "",
-            "Invalid request: a response to nothing",
+            "Invalid request: a response to no request",
         ),
     ];
     judge(&rows);

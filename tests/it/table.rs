@@ -261,7 +261,7 @@ fn observe(row: &str, case: Case) -> String {
         "the client closes its response or connection" => case.hang_up(),
         "the input, connection or session ends" => case.end(),
         "[`Server::close`]" => case.close(),
-        "a deadline of the author's" => case.be_late(),
+        "[`Tool::deadline`] or [`Builder::deadline`]" => case.be_late(),
         "the signal that was given to [`http::Endpoint::handle`]" => case.fire(),
         row => panic!("a row that nobody tests: {row}"),
     }

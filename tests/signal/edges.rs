@@ -39,6 +39,13 @@ fn the_longest_duration_is_never() {
 }
 
 #[test]
+fn a_deadline_lies_at_most_some_438_years_ahead() {
+    let years = |years: u64| Signal::timeout(Duration::from_secs(years * 365 * 24 * 3600));
+    assert!(years(438).deadline().is_some());
+    assert_eq!(years(439).deadline(), None);
+}
+
+#[test]
 fn a_century_is_kept_exactly() {
     let at = Instant::now() + Duration::from_secs(100 * 365 * 24 * 3600);
     assert_eq!(Signal::at(at).deadline(), Some(at));

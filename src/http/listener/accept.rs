@@ -101,7 +101,7 @@ impl<S: Service> Acceptor<S> {
                 Accepted::Lost => {}
                 Accepted::Nobody => self.may_have_clients = false,
                 Accepted::Short(err) => {
-                    log::warn!("no client is accepted for a while: {err}");
+                    log::warn!("accepting pauses: {err}");
                     let mut pause = Timer::after(BACK_OFF);
                     // A timer that was never polled wakes nobody.
                     if pause.poll(cx).is_pending() {

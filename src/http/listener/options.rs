@@ -23,8 +23,8 @@ impl fmt::Debug for Tell {
 
 /// The limits of a [`Listener`](super::Listener), and where it runs.
 ///
-/// The defaults are safe on an open network. Limits on time are never kept early; they are late by an eighth of the
-/// shortest of them at most, and by no more than a second.
+/// The defaults, in parentheses below, are safe on an open network. A time limit never ends early. It ends late by at
+/// most an eighth of the shortest limit, and by at most a second.
 ///
 /// # Examples
 ///
@@ -78,20 +78,20 @@ impl Options {
         self
     }
 
-    /// Limits the header lines of a request (100, and at most 256). More are answered with status 431.
+    /// Limits the header lines of a request (100). More are answered with status 431. A limit over 256 counts as 256.
     pub fn max_headers(mut self, count: usize) -> Self {
         self.limits.headers = count.min(MOST_HEADERS);
         self
     }
 
-    /// Limits the body of a request, in bytes (4 MiB). A larger one is answered with status 413 as soon as it is
-    /// announced or has come.
+    /// Limits the body of a request, in bytes (4 MiB). A larger one is answered with status 413 as soon as its length is
+    /// announced or exceeded.
     pub fn max_body(mut self, bytes: usize) -> Self {
         self.limits.body = bytes;
         self
     }
 
-    /// Limits the time from the first byte of a head to its last (30 s), and from a connection to its first byte. A
+    /// Limits the time from the first byte of a head to its last, and from a connection to its first byte (30 s). A late
     /// head that has begun is answered with status 408.
     pub fn head_timeout(mut self, limit: Duration) -> Self {
         self.head_timeout = limit;
@@ -110,31 +110,31 @@ impl Options {
         self
     }
 
-    /// Limits the time in which a client takes nothing of an answer (30 s). Then it counts as gone.
+    /// Limits the time for which a client reads nothing of an answer (30 s). After that it counts as gone.
     pub fn write_timeout(mut self, limit: Duration) -> Self {
         self.write_timeout = limit;
         self
     }
 
-    /// Limits the connections (10,000). Beyond it none is accepted until one ends: clients wait in the backlog.
+    /// Limits the connections (10,000). Beyond that none is accepted until one ends: clients wait in the backlog.
     ///
-    /// A connection carries one request at a time, so this limits requests too. One whose client has hung up counts
-    /// until its service has come to its end.
+    /// A connection carries one request at a time, so this limits requests too. After a hang-up a connection counts until
+    /// the future of the service ends.
     pub fn max_connections(mut self, count: usize) -> Self {
         self.max_connections = count.max(1);
         self
     }
 
-    /// Whether a client may close its sending side and still wait for its answer (no).
+    /// Sets whether a client may close its sending side and still wait for its answer (no).
     ///
-    /// On a socket that looks like a hang-up, and counts as one by default. With `true` a client that leaves is noticed
-    /// when a write fails.
+    /// On a socket that looks like a hang-up, and counts as one by default. With `true` a hang-up is noticed when a write
+    /// fails.
     pub fn half_close(mut self, allowed: bool) -> Self {
         self.half_close = allowed;
         self
     }
 
-    /// Whether requests carry a [`PeerAddr`](super::PeerAddr) in their extensions (no).
+    /// Sets whether requests carry a [`PeerAddr`](super::PeerAddr) in their extensions (no).
     pub fn peer_addr(mut self, wanted: bool) -> Self {
         self.peer_addr = match wanted {
             true => Some(Tell(|extensions, peer| _ = extensions.insert(peer))),
@@ -145,8 +145,9 @@ impl Options {
 
     /// Runs connections on `executor`, which the application runs.
     ///
-    /// By default they run on the one of the server whose end is also that of the listener
-    /// ([`Builder::executor`](crate::Builder::executor)), and else within the future that serves the listener.
+    /// By default they run on the executor of the server that closes the listener
+    /// ([`Builder::executor`](crate::Builder::executor)), if there is one, and else within the future that serves the
+    /// listener.
     pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
         self.executor = Some(executor);
         self

@@ -73,7 +73,7 @@ impl FormSchema {
 
     /// Checks the content of an answer against the form.
     ///
-    /// Members that the form did not ask for are let pass, as JSON Schema does.
+    /// Members that the form did not ask for are allowed, as in JSON Schema.
     ///
     /// # Errors
     ///
@@ -178,7 +178,7 @@ impl<T: Serialize> Serialize for Written<'_, T> {
     }
 }
 
-/// Describes one field of a form. Each kind has a type of its own with the settings it takes.
+/// Describes one field of a form. Each kind has its own type with its settings.
 ///
 /// ```
 /// use smol_mcp::protocol::Field;
@@ -221,7 +221,7 @@ impl Field {
         NumberField::default()
     }
 
-    /// Describes a whole number. `42.0` is one, as JSON Schema has it.
+    /// Describes a whole number. `42.0` is one, as in JSON Schema.
     pub fn integer() -> NumberField {
         NumberField {
             integer: true,
@@ -234,8 +234,8 @@ impl Field {
         BooleanField::default()
     }
 
-    /// Describes one out of several values: strings, or pairs of a value and the text that people
-    /// are shown.
+    /// Describes one out of several values: strings, or pairs of a value and the text
+    /// shown to people.
     pub fn choice(choices: impl IntoIterator<Item = impl Into<Choice>>) -> ChoiceField {
         ChoiceField {
             choices: collect(choices),
@@ -243,8 +243,8 @@ impl Field {
         }
     }
 
-    /// Describes any number out of several values: strings, or pairs of a value and the text that
-    /// people are shown.
+    /// Describes any number out of several values: strings, or pairs of a value and the text shown
+    /// to people.
     pub fn choices(choices: impl IntoIterator<Item = impl Into<Choice>>) -> ChoicesField {
         ChoicesField {
             choices: collect(choices),
@@ -383,7 +383,7 @@ pub struct TextField {
 
 impl TextField {
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what the field is for.
         description: impl Into<String> = Some(description.into());
@@ -427,7 +427,7 @@ words! {
 }
 
 impl Format {
-    /// Tells whether a text looks like it. Of e-mail addresses only the outline is checked.
+    /// Tells whether a text has this format. Of e-mail addresses only the outline is checked.
     pub fn fits(self, text: &str) -> bool {
         match self {
             Self::Email => format::is_email(text),
@@ -451,7 +451,7 @@ pub struct NumberField {
 
 impl NumberField {
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what the field is for.
         description: impl Into<String> = Some(description.into());
@@ -487,7 +487,7 @@ pub struct BooleanField {
 
 impl BooleanField {
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what the field is for.
         description: impl Into<String> = Some(description.into());
@@ -507,9 +507,9 @@ pub struct ChoiceField {
 }
 
 impl ChoiceField {
-    /// Writes the titles in `enumNames` instead of `oneOf`, for clients that know no other way.
+    /// Writes the titles in `enumNames` instead of `oneOf`, for clients that know only those.
     ///
-    /// Clients of revisions before 2025-11-25 get them so in any case.
+    /// Clients of revisions before 2025-11-25 always get `enumNames`.
     ///
     /// ```
     /// use smol_mcp::protocol::Field;
@@ -527,7 +527,7 @@ impl ChoiceField {
     }
 
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what the field is for.
         description: impl Into<String> = Some(description.into());
@@ -549,7 +549,7 @@ pub struct ChoicesField {
 
 impl ChoicesField {
     setters! {
-        /// Sets the name that people are shown.
+        /// Sets the name shown to people.
         title: impl Into<String> = Some(title.into());
         /// Sets what the field is for.
         description: impl Into<String> = Some(description.into());
@@ -576,7 +576,7 @@ impl ChoicesField {
     }
 }
 
-/// Holds a value that is offered, and the text that people are shown for it.
+/// Holds a value that is offered, and the text shown to people for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     value: String,

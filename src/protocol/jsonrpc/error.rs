@@ -1,4 +1,4 @@
-//! Errors as they travel, and what their messages may quote.
+//! Errors as they are sent, and what their messages may quote.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use serde_core::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
 
-/// A JSON-RPC error as it travels: part of the protocol, not a Rust error.
+/// A JSON-RPC error as it is sent: part of the protocol, not a Rust error.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RpcError {
@@ -14,14 +14,14 @@ pub struct RpcError {
     pub code: i64,
     /// One short sentence.
     pub message: Cow<'static, str>,
-    /// Whatever the code defines, if it defines something.
+    /// Details that the code defines, if it defines any.
     pub data: Option<Value>,
 }
 
 impl RpcError {
     /// The input is not JSON.
     pub const PARSE_ERROR: i64 = -32700;
-    /// The input is JSON, but no request.
+    /// The input is JSON, but not a request.
     pub const INVALID_REQUEST: i64 = -32600;
     /// The method does not exist or is not offered.
     pub const METHOD_NOT_FOUND: i64 = -32601;
@@ -67,7 +67,7 @@ impl RpcError {
         Self::new(Self::INVALID_PARAMS, message)
     }
 
-    /// Creates an error of code -32603 with a text that tells nothing of the inside.
+    /// Creates an error of code -32603 with a text that reveals nothing.
     pub fn internal() -> Self {
         Self::new(Self::INTERNAL_ERROR, "Internal error")
     }

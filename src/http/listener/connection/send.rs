@@ -111,7 +111,7 @@ impl Connection {
             }
             self.seat.register(cx);
             if self.seat.is_late() {
-                log::debug!("a client takes nothing of its answer");
+                log::debug!("a client does not read its answer");
                 return Poll::Ready(Err(Gone));
             }
             return Poll::Pending;
