@@ -340,7 +340,8 @@ impl Builder {
         self
     }
 
-    /// Is told of every unexpected failure of a handler, unless its request had been cancelled before.
+    /// Is told of every unexpected failure of a handler, unless the signal of its request had fired before, for whatever
+    /// reason.
     ///
     /// It is called before the client is answered, where the handler ended, and must not block. If it panics, the log
     /// says so, and nothing else comes of it.

@@ -28,6 +28,9 @@ impl Context {
     ///
     /// It is the same whatever the protocol revision and the transport. The reason tells what happened:
     /// [`Reason`](crate::signal::Reason). A handler may make it stricter: `cx.signal().any(Duration::from_secs(10))`.
+    ///
+    /// It does not fire because the call has been answered: what a handler has begun that outlives it is told of nothing, and
+    /// better begun under a signal of its own, such as that of [`Server::closed`].
     pub fn signal(&self) -> &Signal {
         &self.0.signal
     }
