@@ -34,10 +34,9 @@
 //! # Limits
 //!
 //! Sessions are bounded in number, and end when they are idle ([`Endpoint::sessions`]), which is when their client waits for
-//! nothing, whatever runs on for it; one costs about 1.6 KiB. They are
-//! looked through when requests come, at most once a minute: there is no task in the background. A session keeps up to 64
-//! results that nobody fetched, and a [`MemoryStore`] has bounds of its own. The transport of 2024-11-05 with two
-//! endpoints is not served.
+//! nothing, whatever runs on for it; one costs about 1.6 KiB. They are looked through when requests come, at most once a
+//! minute: there is no task in the background. A session keeps up to 64 results that nobody fetched, and a [`MemoryStore`]
+//! has bounds of its own. The transport of 2024-11-05 with two endpoints is not served.
 //!
 //! [`Reason::Disconnected`]: crate::signal::Reason::Disconnected
 //! [`Reason::Closed`]: crate::signal::Reason::Closed
