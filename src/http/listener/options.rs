@@ -147,6 +147,9 @@ impl Options {
     ///
     /// By default they run on the one of the server whose end is also that of the listener
     /// ([`Builder::executor`](crate::Builder::executor)), and else within the future that serves the listener.
+    ///
+    /// The listener that is served does not keep the executor alive: connections that are left on it are dropped with it, and
+    /// so is the future that serves if it is a task there.
     pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
         self.executor = Some(executor);
         self
