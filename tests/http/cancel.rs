@@ -316,7 +316,7 @@ fn a_deadline_of_the_callers_gives_the_call_up() {
                 let serving = &*serve(Way::Direct, endpoint.clone()).await;
                 let session = open(serving, "2025-11-25").await;
                 for request in [Req::play("1"), Req::legacy_play(&session, "1")] {
-                    let deadline = Deadline::after(Duration::from_millis(50)).named("caller");
+                    let deadline = Deadline::after(Duration::from_millis(200)).named("caller");
                     let handling = endpoint.handle(request.request(), deadline.into());
                     let response = bounded("a response", handling).await;
                     let begins = patience < Duration::from_secs(1);
