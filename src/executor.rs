@@ -89,20 +89,27 @@ impl fmt::Debug for Spawner {
 
 /// Runs what `serve` does, and the tasks that it starts on the executor that it is given: `chosen`, which the
 /// application runs, or else one that lives and ends with this future.
+///
+/// `serve` is not to keep it: what serves may be a task on it, and they would keep each other.
 pub(crate) async fn within<T, F>(
     chosen: Option<Arc<Executor<'static>>>,
-    serve: impl FnOnce(Arc<Executor<'static>>) -> F,
+    serve: impl FnOnce(&Arc<Executor<'static>>) -> F,
 ) -> T
 where
     F: Future<Output = T>,
 {
-    let own = chosen.is_none();
-    let executor = chosen.unwrap_or_default();
-    let serving = serve(executor.clone());
-    let tasks = async {
-        if !own {
-            future::pending::<()>().await;
+    let (own, serving) = match chosen {
+        Some(chosen) => (None, serve(&chosen)),
+        None => {
+            let own = Arc::default();
+            let serving = serve(&own);
+            (Some(own), serving)
         }
+    };
+    let tasks = async {
+        let Some(executor) = &own else {
+            return future::pending().await;
+        };
         loop {
             executor.tick().await;
             let begun = Instant::now();

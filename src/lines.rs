@@ -77,7 +77,7 @@ where
     executor::within(server.0.executor(), |executor| {
         let connection = Connection {
             guard: Guard(Peer::new(&server.0, Kind::Stream)),
-            spawner: Spawner::on(&executor),
+            spawner: Spawner::on(executor),
             input,
             output,
             inbox: Inbox::default(),

@@ -206,7 +206,7 @@ impl Listener {
         self.seats.begin(options);
         executor::within(chosen, |executor| {
             let mut acceptor = Acceptor {
-                executor,
+                executor: Arc::downgrade(executor),
                 tcp: self.address.is_some(),
                 socket: Some(socket),
                 seats: self.seats,

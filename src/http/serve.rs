@@ -85,8 +85,8 @@ fn serving(listener: Listener, endpoint: Endpoint) -> future::Boxed<io::Result<(
     Box::pin(async move {
         let server = endpoint.server().clone();
         executor::within(server.0.executor(), |executor| {
-            let listener = listener.with_executor(&executor);
-            let spawner = Spawner::on(&executor);
+            let listener = listener.with_executor(executor);
+            let spawner = Spawner::on(executor);
             let service = move |request, signal| endpoint.serve(request, signal, &spawner);
             let server = &server;
             async move {

@@ -84,7 +84,7 @@ impl Events {
         self
     }
 
-    /// Looks whether the one who reads wants no more.
+    /// Looks whether the one who reads wants no more. What has not left by then does not leave any more.
     fn poll_watch(&mut self, cx: &mut Context<'_>) {
         let fired = self.watch.as_mut().map(|wait| Pin::new(wait).poll(cx));
         if let Some(Poll::Ready(reason)) = fired {
@@ -92,7 +92,10 @@ impl Events {
             match reason {
                 // What ends within the grace is still answered; after it the call is ended by the server.
                 Reason::ServerClosed => self.call.abort(Reason::ServerClosed),
-                reason => self.call.leave(reason),
+                reason => {
+                    self.call.leave(reason);
+                    self.first = Vec::new();
+                }
             }
         }
     }
@@ -137,8 +140,8 @@ impl Stream for Events {
     type Item = io::Result<Vec<u8>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut out = std::mem::take(&mut self.first);
         self.poll_watch(cx);
+        let mut out = std::mem::take(&mut self.first);
         // All that is there goes into one write.
         if self.call.call().is_some() {
             self.poll_call(cx, &mut out);

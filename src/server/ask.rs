@@ -38,9 +38,9 @@ use crate::signal::{Aborted, Reason};
 /// ```
 ///
 /// **From 2026-07-28 on the handler runs again from its top for every round of questions.** A handler that waits for an
-/// answer which is not there is dropped at that `.await`: its destructors run, and nothing after it. The client gets the
-/// questions as the result of its request, asks, and sends the request again with the answers; the handler runs anew,
-/// and the same `.await` returns at once. So:
+/// answer which is not there is dropped at that `.await`: its destructors run, and nothing after it. Its signal does not
+/// fire: what it has begun elsewhere has to end by one of them. The client gets the questions as the result of its request,
+/// asks, and sends the request again with the answers; the handler runs anew, and the same `.await` returns at once. So:
 ///
 /// * What a handler does before it asks is done again in each round. It has to be harmless to repeat, or guarded by
 ///   [`set_state`](Self::set_state). A round may never come, or come more than once.

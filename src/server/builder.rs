@@ -343,7 +343,8 @@ impl Builder {
         self
     }
 
-    /// Sets a function that is told of every unexpected failure of a handler, unless the signal of the call has fired by then.
+    /// Sets a function that is told of every unexpected failure of a handler, unless the signal of its request had fired
+    /// before, for any reason.
     ///
     /// It is called before the client is answered, on the thread on which the handler ended, and must not block. If it
     /// panics, the panic is logged and has no other effect.

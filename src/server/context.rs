@@ -28,6 +28,9 @@ impl Context {
     ///
     /// It works alike in every protocol revision and transport. Its [`Reason`](crate::signal::Reason) tells what happened.
     /// A handler can make it stricter: `cx.signal().any(Duration::from_secs(10))`.
+    ///
+    /// It does not fire because the call has been answered. Work that outlives its handler is told of nothing by it, and
+    /// needs another signal, such as [`Server::closed`].
     pub fn signal(&self) -> &Signal {
         &self.0.signal
     }

@@ -200,8 +200,10 @@ impl Call {
             // Also over an answer that has not been read: its stream ends, and does not wait for what was taken away.
             outlet.gate = Gate::Silent;
         }
-        self.announce(outlet);
+        drop(outlet);
+        // Before the transport is told, which asks why. Not under the lock: what is woken may come back here.
         self.controller.abort(reason);
+        self.announce(self.outlet.lock());
         // No handler will settle it.
         if self.is_subscription() {
             if kept_back {

@@ -285,7 +285,7 @@ fn a_question_is_taken_back_before_the_answer_of_a_call_that_ends_otherwise() {
         ("deadline", failed("The deadline of this call has passed.")),
     ] {
         let tool = match end {
-            "deadline" => Tool::new("greet", greet).deadline(Duration::from_millis(20)),
+            "deadline" => Tool::new("greet", greet).deadline(Duration::from_millis(200)),
             _ => Tool::new("greet", greet),
         };
         let server = serve(tool);

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::common::*;
+use smol_mcp::Signal;
 use smol_mcp::http::Body;
-use smol_mcp::signal::{Controller, Reason};
+use smol_mcp::signal::{Controller, Deadline, Reason};
 
 fn cancelled(session: &str, id: &str) -> Req {
     Req::legacy(
@@ -300,6 +301,50 @@ fn the_reason_of_the_caller_reaches_the_handler_unchanged() {
     });
 }
 
+// Also if the response begins before it passes: that is a deadline, too.
+#[test]
+fn a_deadline_of_the_callers_gives_the_call_up() {
+    for with_store in [false, true] {
+        for patience in [Duration::from_millis(1), Duration::from_secs(60)] {
+            smol::block_on(async {
+                let stage = Stage::new();
+                let endpoint = stage.endpoint().patience(patience);
+                let endpoint = match with_store {
+                    false => endpoint,
+                    true => endpoint.event_store(smol_mcp::http::MemoryStore::new()),
+                };
+                let serving = &*serve(Way::Direct, endpoint.clone()).await;
+                let session = open(serving, "2025-11-25").await;
+                for request in [Req::play("1"), Req::legacy_play(&session, "1")] {
+                    let deadline = Deadline::after(Duration::from_millis(200)).named("caller");
+                    let handling = endpoint.handle(request.request(), deadline.into());
+                    let response = bounded("a response", handling).await;
+                    let begins = patience < Duration::from_secs(1);
+                    assert_eq!(response.status(), if begins { 200 } else { 503 });
+                    let playing = stage.playing().await;
+                    let body = response.into_body();
+                    let text = bounded("the end of the body", text(body)).await;
+                    assert!(!text.contains("data: {"), "{text}");
+                    let reason = playing.cx.signal().reason();
+                    assert!(
+                        matches!(reason, Some(Reason::Deadline(Some("caller")))),
+                        "{reason:?}"
+                    );
+                }
+            });
+        }
+    }
+}
+
+async fn text(mut body: Body) -> String {
+    use smol::stream::StreamExt;
+    let mut text = String::new();
+    while let Some(piece) = body.next().await {
+        text += std::str::from_utf8(&piece.unwrap()).unwrap();
+    }
+    text
+}
+
 // P6
 #[test]
 fn a_request_that_is_cancelled_before_it_comes_starts_no_handler() {
@@ -320,6 +365,51 @@ fn a_request_that_is_cancelled_before_it_comes_starts_no_handler() {
         .await;
         assert_eq!(response.status(), 503);
         assert!(!stage.is_playing());
+    });
+}
+
+// legacy.md §6: the response is told by the reason, which stands by the time that anybody is woken.
+#[test]
+fn a_response_that_runs_on_where_it_is_woken_knows_why_its_call_is_over() {
+    smol::block_on(async {
+        let stage = Stage::new();
+        let endpoint = stage.endpoint();
+        let serving = &*serve(Way::Direct, endpoint.clone()).await;
+        let session = open(serving, "2025-11-25").await;
+        let request = Req::legacy_play(&session, "1").request();
+        let waiting = async move { endpoint.handle(request, Signal::never()).await };
+        // Where it is woken it is polled, as on some executors.
+        let run = |runnable: async_task::Runnable| {
+            runnable.run();
+        };
+        let (runnable, waiting) = async_task::spawn(waiting, run);
+        runnable.run();
+        let _playing = stage.playing().await;
+        let cancel = serving.send(&cancelled(&session, "1")).await;
+        assert_eq!(cancel.reply().await.status, 202);
+        let response = bounded("a response", waiting).await;
+        let kind = response.headers().get("content-type");
+        let kind = kind.map(|kind| kind.to_str().unwrap());
+        assert_eq!(
+            (response.status().as_u16(), kind),
+            (200, Some("text/event-stream"))
+        );
+    });
+}
+
+// Its first message waits in the body until somebody asks for it.
+#[test]
+fn after_the_callers_signal_fired_not_even_the_beginning_of_a_stream_leaves() {
+    smol::block_on(async {
+        let stage = Stage::new();
+        let serving = &*serve(Way::Direct, stage.endpoint()).await;
+        let mut exchange = serving.send(&Req::play("1")).await;
+        let playing = stage.playing().await;
+        playing.progress(1);
+        exchange.head().await;
+        exchange.fire(Reason::application("enough"));
+        assert_eq!(exchange.rest().await, "");
+        assert_eq!(playing.aborted().await.to_string(), "enough");
     });
 }
 

@@ -626,7 +626,7 @@ fn a_session_whose_client_never_comes_back_ends_with_what_runs_for_it() {
     let brief = |stage: &Stage| {
         stage
             .endpoint()
-            .sessions(1, std::time::Duration::from_millis(300))
+            .sessions(1, std::time::Duration::from_secs(2))
             .event_store(MemoryStore::new())
     };
     every_way_with(Stage::new, brief, async |stage, serving| {
@@ -639,7 +639,7 @@ fn a_session_whose_client_never_comes_back_ends_with_what_runs_for_it() {
         let other = serving.send(&Req::call("2", "quick", "")).await;
         assert_eq!(other.reply().await.status, 200);
         assert!(!playing.cx.signal().is_aborted());
-        smol::Timer::after(std::time::Duration::from_millis(400)).await;
+        smol::Timer::after(std::time::Duration::from_millis(2100)).await;
         open(serving, "2025-11-25").await;
         assert!(matches!(playing.aborted().await, Reason::Closed));
     });

@@ -317,6 +317,28 @@ fn closing_the_server_fires_every_call_and_lets_answers_out() {
     });
 }
 
+// P8: also where the client is still answered.
+#[test]
+fn a_failure_within_the_grace_is_answered_and_told_to_nobody() {
+    everywhere(|scene| {
+        for (end, id) in [("error", 1000), ("panic", 1001)] {
+            let role = json!({ "name": end, "deaf": true, "end": end });
+            scene.call(id, "play", role);
+            scene.director.expect(&format!("begun {end}"));
+        }
+        scene.director.close(PATIENCE);
+        for (end, id) in [("error", 1000), ("panic", 1001)] {
+            scene
+                .director
+                .expect(&format!("fired {end}: the server closed"));
+            scene.director.cue(end);
+            assert_eq!(scene.text(id), "The tool failed.");
+            scene.director.expect(&format!("left {end}"));
+        }
+        scene.director.expect_no_more_but(&["closed"]);
+    });
+}
+
 // P4, P8: a grace that ends takes the handlers along, which is nobody's failure.
 #[test]
 fn a_handler_that_outlives_the_grace_is_dropped_without_a_diagnostic() {

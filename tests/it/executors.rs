@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use smol::{Executor, future};
+use smol_mcp::signal::{Reason, Signal};
 use smol_mcp::testing::{self, Client};
-use smol_mcp::{Context, NoInput, Server, Tool, lines};
+use smol_mcp::{Builder, Context, NoInput, Server, Tool, lines};
 
 use crate::stage::{self, PATIENCE, within};
 
@@ -126,6 +127,54 @@ fn an_executor_that_is_dropped_drops_the_handlers_that_are_left_on_it() {
     });
     drop(server);
     assert_eq!(told.try_iter().collect::<Vec<_>>(), ["begun", "dropped"]);
+}
+
+/// A server whose handler hands out its signal, and waits for ever.
+fn watched() -> (Builder, Receiver<Signal>) {
+    let (signals, watched) = mpsc::channel();
+    let patient = move |_: NoInput, cx: Context| {
+        signals.send(cx.signal().any(PATIENCE)).unwrap();
+        future::pending::<()>()
+    };
+    let builder = Server::builder("threads", "1.0.0").tool(Tool::new("patient", patient));
+    (builder, watched)
+}
+
+// What a handler has begun elsewhere learns by a signal of its own that nobody waits any more.
+#[test]
+fn what_is_derived_from_a_signal_fires_when_what_serves_is_dropped() {
+    let (builder, signals) = watched();
+    beside(&builder.build().unwrap(), async |client| {
+        client.start("patient", json!({})).await;
+        client.silence().await;
+    });
+    let reason = signals.recv().unwrap().reason();
+    assert!(matches!(reason, Some(Reason::Closed)), "{reason:?}");
+}
+
+// An application that ends drops its executor, with all that it has left to it.
+#[test]
+fn an_executor_that_serves_is_dropped_with_what_it_serves() {
+    let (builder, signals) = watched();
+    let executor = Arc::new(Executor::new());
+    let server = builder.executor(executor.clone()).build().unwrap();
+    let (their_input, our_output) = testing::pipe(4096);
+    let (our_input, their_output) = testing::pipe(4096);
+    let client = Client::over(our_input, our_output);
+    let serving = async move { lines::serve(&server, their_input, their_output).await };
+    executor.spawn(serving).detach();
+    let script = async {
+        client.start("patient", json!({})).await;
+        client.silence().await;
+    };
+    within("the script", executor.run(script));
+    let signal = signals.recv().unwrap();
+    assert!(!signal.is_aborted());
+    let kept = Arc::downgrade(&executor);
+    drop(executor);
+    assert_eq!(kept.strong_count(), 0);
+    let reason = signal.reason();
+    assert!(matches!(reason, Some(Reason::Closed)), "{reason:?}");
 }
 
 #[test]
@@ -332,6 +381,37 @@ mod over_http {
             beside(&server, async |address| begin(address, tool, &told).await);
             assert_eq!(told.try_iter().collect::<Vec<_>>(), ["dropped"], "{tool}");
         }
+    }
+
+    #[test]
+    fn an_executor_that_serves_is_dropped_with_what_it_serves() {
+        let (builder, signals) = watched();
+        let executor = Arc::new(Executor::new());
+        let server = builder.executor(executor.clone()).build().unwrap();
+        let script = async {
+            let (listener, address) = bind().await;
+            let serving = async move { serve_on(listener, Endpoint::new(&server)).await };
+            executor.spawn(serving).detach();
+            let begun = async {
+                loop {
+                    match signals.try_recv() {
+                        Ok(signal) => return signal,
+                        Err(_) => future::yield_now().await,
+                    }
+                }
+            };
+            // The client stays until the end.
+            let call = smol::spawn(async move { post(address, "patient").await });
+            (begun.await, call)
+        };
+        let (signal, call) = within("the script", executor.run(script));
+        assert!(!signal.is_aborted());
+        let kept = Arc::downgrade(&executor);
+        drop(executor);
+        assert_eq!(kept.strong_count(), 0);
+        let reason = signal.reason();
+        assert!(matches!(reason, Some(Reason::Closed)), "{reason:?}");
+        assert_eq!(within("the end of the connection", call), "");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The end of a listener.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -176,39 +176,49 @@ where
     }
 }
 
+/// Calls a service that streams, and closes the listener once the stream has begun. The client may read on, but the close
+/// ends by its leaving.
+fn close_while_streaming<S>(stream: impl Fn() -> S + Send + Sync + 'static, reads: bool)
+where
+    S: futures_lite::Stream<Item = std::io::Result<Vec<u8>>> + Send + 'static,
+{
+    let (sender, signals) = channel();
+    let server = Server::start(streaming(sender, stream));
+    let mut client = server.connect();
+    client.write_all(CALL.as_bytes()).unwrap();
+    let signal = signals.recv_timeout(SOON).unwrap();
+    client.read_exact(&mut [0]).unwrap();
+    let mut reader = client.try_clone().unwrap();
+    let reading = std::thread::spawn(move || {
+        if reads {
+            let _ = std::io::copy(&mut reader, &mut std::io::sink());
+        }
+    });
+    let closer = server.closer.clone();
+    let closing = std::thread::spawn(move || smol::block_on(closer.close(SOON)));
+    let reason = signal.wait_timeout(SOON);
+    assert!(matches!(reason, Some(Reason::ServerClosed)), "{reason:?}");
+    client.shutdown(Shutdown::Both).unwrap();
+    reading.join().unwrap();
+    drop(client);
+    closing.join().unwrap();
+}
+
 // Nobody waits for the stream then, but for the socket.
 #[test]
 fn a_stream_whose_client_does_not_read_is_told_of_the_close() {
-    let (sender, signals) = channel();
     let huge = || {
         let huge = futures_lite::stream::once(Ok(vec![0; 64 << 20]));
         futures_lite::StreamExt::chain(huge, futures_lite::stream::pending())
     };
-    let server = Server::start(streaming(sender, huge));
-    let mut client = server.connect();
-    client.write_all(CALL.as_bytes()).unwrap();
-    let signal = signals.recv_timeout(SOON).unwrap();
-    // Its first bytes have come.
-    client.read_exact(&mut [0]).unwrap();
-    close(&server, Duration::from_millis(100));
-    let reason = signal.wait_timeout(SOON);
-    assert!(matches!(reason, Some(Reason::ServerClosed)), "{reason:?}");
+    close_while_streaming(huge, false);
 }
 
 // Nobody waits for anything then.
 #[test]
 fn a_stream_that_is_always_ready_is_told_of_the_close() {
-    let (sender, signals) = channel();
     let ready = || futures_lite::stream::repeat_with(|| Ok(vec![0; 1024]));
-    let server = Server::start(streaming(sender, ready));
-    let mut client = server.connect();
-    client.write_all(CALL.as_bytes()).unwrap();
-    let signal = signals.recv_timeout(SOON).unwrap();
-    let reading = std::thread::spawn(move || std::io::copy(&mut client, &mut std::io::sink()));
-    close(&server, Duration::from_millis(100));
-    let reason = signal.wait_timeout(SOON);
-    assert!(matches!(reason, Some(Reason::ServerClosed)), "{reason:?}");
-    let _ = reading.join().unwrap();
+    close_while_streaming(ready, true);
 }
 
 #[test]

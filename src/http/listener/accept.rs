@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -33,8 +33,8 @@ pub(super) struct Acceptor<S> {
     pub(super) tcp: bool,
     pub(super) seats: Arc<Seats>,
     pub(super) service: Arc<S>,
-    /// Where connections run.
-    pub(super) executor: Arc<Executor<'static>>,
+    /// Where connections run. Not kept alive: it may run this, too.
+    pub(super) executor: Weak<Executor<'static>>,
     /// Whether somebody may be waiting; otherwise the socket is waited for first.
     pub(super) may_have_clients: bool,
     pub(super) readable: Readiness,
@@ -145,8 +145,12 @@ impl<S: Service> Acceptor<S> {
     }
 
     fn admit(&self, socket: Socket, peer: Option<PeerAddr>) {
+        // Nobody would serve the client.
+        let Some(executor) = self.executor.upgrade() else {
+            return;
+        };
         let service = self.service.clone();
-        self.seats.admit(&self.executor, |seat| {
+        self.seats.admit(&executor, |seat| {
             let connection = Connection::new(socket, seat, peer);
             connection::serve(connection, service)
         });

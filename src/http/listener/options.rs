@@ -148,6 +148,9 @@ impl Options {
     /// By default they run on the executor of the server that closes the listener
     /// ([`Builder::executor`](crate::Builder::executor)), if there is one, and else within the future that serves the
     /// listener.
+    ///
+    /// A listener that is served does not keep the executor alive: the connections on it are dropped with it, and so is the
+    /// future that serves, if it is a task there.
     pub fn executor(mut self, executor: Arc<Executor<'static>>) -> Self {
         self.executor = Some(executor);
         self
