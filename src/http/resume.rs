@@ -88,15 +88,25 @@ impl Flows {
     }
 
     fn insert(&mut self, number: u64, flow: Arc<Flow>) {
-        // Those that run are bounded by the calls in flight.
-        let ended = |(_, flow): &&(u64, Arc<Flow>)| !flow.call.is_open();
-        if self.0.len() >= MOST_FLOWS && self.0.iter().filter(ended).count() >= MOST_FLOWS {
-            if let Some(oldest) = self.0.iter().position(|flow| ended(&flow)) {
-                self.0.remove(oldest);
-            }
-        }
+        self.make_room();
         let (Ok(at) | Err(at)) = self.place(number);
         self.0.insert(at, (number, flow));
+    }
+
+    /// Forgets the oldest of too many whose handlers have ended. Those that run are bounded by the calls in flight, and may
+    /// have ended in any number since the last time.
+    fn make_room(&mut self) {
+        if self.0.len() < MOST_FLOWS {
+            return;
+        }
+        let has_ended = |(_, flow): &(u64, Arc<Flow>)| !flow.call.is_open();
+        let ended = self.0.iter().filter(|flow| has_ended(flow)).count();
+        let mut excess = (ended + 1).saturating_sub(MOST_FLOWS);
+        self.0.retain(|flow| {
+            let goes = excess > 0 && has_ended(flow);
+            excess -= usize::from(goes);
+            !goes
+        });
     }
 
     fn remove(&mut self, number: u64) {
