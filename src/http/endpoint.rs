@@ -282,7 +282,8 @@ impl Endpoint {
     ///
     /// Every handler that the request begins gets a signal that fires when `signal` does, with the same reason. So does
     /// dropping the future, or the body of its response before its end, with
-    /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected). Then nothing of the call leaves any more, while
+    /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected), a reason that handlers are not told which
+    /// [run on](Self::abort_on_hang_up) for a client that may come back. Then nothing of the call leaves any more, while
     /// the handler runs to its end, where [`Builder::executor`](crate::Builder::executor) says. The reason
     /// [`ServerClosed`](crate::signal::Reason::ServerClosed) is different: what ends within the grace is still answered, and
     /// what would not end by itself, a subscription or the stream of a session, does at once.

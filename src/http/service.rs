@@ -10,8 +10,8 @@ use crate::http::Body;
 /// The signal fires when nobody waits for the answer any more: with [`Reason::Disconnected`] when the client hangs up,
 /// with [`Reason::ServerClosed`] when the listener closes. The future is *not* dropped then: it is polled to its end
 /// and its response is thrown away. It is dropped only if it outlives the grace of a close, or if the future that
-/// serves the listener is dropped; if work that it started elsewhere still holds the signal, that fires with
-/// [`Reason::Closed`].
+/// serves the listener is dropped, or the executor of its connections. Its signal has fired by then, so that work which it
+/// started elsewhere learns of it: with [`Reason::Closed`], if nothing else came before.
 ///
 /// [`Reason::Disconnected`]: crate::signal::Reason::Disconnected
 /// [`Reason::ServerClosed`]: crate::signal::Reason::ServerClosed
