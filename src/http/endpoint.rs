@@ -301,8 +301,9 @@ impl Endpoint {
     ///
     /// The signals of the handlers that the request begins fire when `signal` does, with the same reason. They also fire
     /// when the future, or the body of its response before its end, is dropped, with
-    /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected). Then nothing of the call is sent any more, while
-    /// the handler runs to its end ([where](crate::Builder::executor)). If the reason is
+    /// [`Reason::Disconnected`](crate::signal::Reason::Disconnected); handlers that [run on](Self::abort_on_hang_up) for a
+    /// client that may come back are not told that. Then nothing of the call is sent any more, while the handler runs to
+    /// its end ([where](crate::Builder::executor)). If the reason is
     /// [`ServerClosed`](crate::signal::Reason::ServerClosed), handlers that end within the grace are still answered, and what
     /// would not end by itself, a subscription or the stream of a session, ends at once.
     pub async fn handle(&self, request: Request<Vec<u8>>, signal: Signal) -> Response<Body> {

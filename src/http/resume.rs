@@ -255,6 +255,10 @@ struct Carried {
 }
 
 impl Part for Carried {
+    fn carries(&self) -> bool {
+        self.flow.carrier().turn == self.turn
+    }
+
     fn drain(&mut self, call: &mut Guard, cx: &mut Context<'_>, out: &mut Vec<u8>) {
         let mut carrier = self.flow.carrier();
         if carrier.turn != self.turn {

@@ -10,8 +10,8 @@ use crate::http::Body;
 /// The signal fires with [`Reason::Disconnected`] when the client hangs up, and with [`Reason::ServerClosed`] when the
 /// listener closes. The future is *not* dropped then: it is polled to its end. The response is discarded after a hang-up,
 /// and sent within the grace of a close. The future is dropped only if it outlives that grace, or if the future that
-/// serves the listener is dropped; if work that it started elsewhere still holds the signal, that fires with
-/// [`Reason::Closed`].
+/// serves the listener, or the executor of its connections, is dropped. Its signal has fired by then, so that work which it
+/// started elsewhere stops too: with [`Reason::Closed`], if it had not fired before.
 ///
 /// [`Reason::Disconnected`]: crate::signal::Reason::Disconnected
 /// [`Reason::ServerClosed`]: crate::signal::Reason::ServerClosed

@@ -63,6 +63,9 @@ pub(super) struct Events {
 
 /// The place of a response among those that carry one stream.
 pub(super) trait Part: Send {
+    /// Tells whether this is still the response that carries the stream.
+    fn carries(&self) -> bool;
+
     /// Writes what the call has to say, if this is still the response that carries it; else there is no more to read.
     fn drain(&mut self, call: &mut Guard, cx: &mut Context<'_>, out: &mut Vec<u8>);
 }
@@ -93,10 +96,18 @@ impl Events {
                 // What ends within the grace is still answered; after it the call is ended by the server.
                 Reason::ServerClosed => self.call.abort(Reason::ServerClosed),
                 reason => {
+                    self.hand_over();
                     self.call.leave(reason);
                     self.first = Vec::new();
                 }
             }
+        }
+    }
+
+    /// Leaves the call to the response that carries its stream now, if that is another one.
+    fn hand_over(&mut self) {
+        if self.part.as_ref().is_some_and(|part| !part.carries()) {
+            self.call.disarm();
         }
     }
 
@@ -106,6 +117,12 @@ impl Events {
             Some(part) => part.drain(&mut self.call, cx, out),
             None => drain(&mut self.call, None, cx, out),
         }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.hand_over();
     }
 }
 

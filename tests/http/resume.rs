@@ -286,6 +286,32 @@ fn who_comes_back_early_takes_the_stream_over() {
     });
 }
 
+// The connection that a client has left for another may be noticed to be dead long after that.
+#[test]
+fn a_hang_up_of_a_response_that_carries_its_stream_no_more_aborts_nothing() {
+    let strict = |stage: &Stage| kept(stage).abort_on_hang_up(true);
+    every_way_with(Stage::new, strict, async |stage, serving| {
+        let session = open(serving, "2025-11-25").await;
+        let mut exchange = serving.send(&Req::legacy_play(&session, "1")).await;
+        let playing = stage.playing().await;
+        playing.cx.release_stream();
+        exchange.head().await;
+        exchange.rest().await;
+        let mut earlier = serving.send(&resume(&session, "1-0")).await;
+        earlier.head().await;
+        let mut later = serving.send(&resume(&session, "1-0")).await;
+        later.head().await;
+        earlier.hang_up();
+        // A request after it, so that the end of the connection has been noticed.
+        let other = serving.send(&Req::call("2", "quick", "")).await;
+        assert_eq!(other.reply().await.status, 200);
+        assert!(!playing.cx.signal().is_aborted());
+        playing.finish("played");
+        let played = event("1-1", &legacy_said("1", "played"));
+        assert_eq!(later.rest().await.trim_start_matches(":\n\n"), played);
+    });
+}
+
 #[test]
 fn the_end_of_a_session_ends_the_streams_that_were_left() {
     every_way_with(Stage::new, kept, async |stage, serving| {

@@ -187,7 +187,7 @@ pub(crate) fn server(stage: &Stage, builder: Builder) -> Server {
         .logging()
         .tool(Tool::new("play", play(stage)))
         .tool(Tool::new("checked", play(stage)).check_with(check))
-        .tool(Tool::new("timed", play(stage)).deadline(Duration::from_millis(10)))
+        .tool(Tool::new("timed", play(stage)).deadline(Duration::from_millis(100)))
         .tool(Tool::new("echo", |input: serde_json::Value| async move {
             input.to_string()
         }))
