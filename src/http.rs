@@ -36,8 +36,8 @@
 //!
 //! Sessions are bounded in number, and end when they are idle ([`Endpoint::sessions`]): when their client waits for nothing,
 //! whatever still runs for it. One takes about 1.6 KiB. Idle ones are looked for when requests come, at most once a minute:
-//! there is no background task. A session keeps up to 64 results that nobody fetched, and a [`MemoryStore`] has its own
-//! limits. The HTTP transport of 2024-11-05, with two endpoints, is not served.
+//! there is no background task. Of the results that nobody fetched, a session keeps the newest 64 when its next stream begins,
+//! and a [`MemoryStore`] has its own limits. The HTTP transport of 2024-11-05, with two endpoints, is not served.
 //!
 //! [`Reason::Disconnected`]: crate::signal::Reason::Disconnected
 //! [`Reason::Closed`]: crate::signal::Reason::Closed
